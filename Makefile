@@ -1,0 +1,65 @@
+# p0sim: needs Python >= 3.11 and make; everything else goes into .venv.
+# PYTHON=python3.12 picks an interpreter, JOBS=2 limits the workers.
+
+PYTHON ?= python3
+JOBS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+LOWEST := .venv-lowest
+INPUTS := pyproject.toml constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help study test slow lint types lowest clean
+
+help:
+	@echo "make study    run simulations/coverage.toml and print its table (about 5 minutes)"
+	@echo "make test     tests and doctests, slow ones left out"
+	@echo "make slow     the slow tests"
+	@echo "make lint     ruff: rules and layout"
+	@echo "make types    mypy on the package"
+	@echo "make lowest   tests with every dependency at its lower bound, in $(LOWEST)"
+	@echo "make clean    remove environments and caches; results/ and reports/ stay"
+	@echo
+	@echo "JOBS=2 limits the workers, PYTHON=python3.12 picks the interpreter."
+
+study: $(BIN)/.installed
+	$(BIN)/p0sim run simulations/coverage.toml $(if $(JOBS),-j $(JOBS))
+
+test: $(BIN)/.installed-test
+	$(BIN)/python -m pytest -m "not slow" -n $(or $(JOBS),auto)
+
+slow: $(BIN)/.installed-test
+	$(BIN)/python -m pytest -m slow -n $(or $(JOBS),auto)
+
+lint: $(BIN)/.installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(BIN)/.installed-test
+	$(BIN)/mypy p0sim
+
+lowest: $(LOWEST)/bin/.installed-test
+	$(LOWEST)/bin/python -m pytest -m "not slow" -n $(or $(JOBS),auto)
+
+clean:
+	rm -rf $(VENV) $(LOWEST) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# venv puts pip in place last, so a half-made environment is made again.
+%/bin/pip:
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("p0sim needs Python 3.11 or newer; $(PYTHON) is %d.%d: try make PYTHON=python3.11" % sys.version_info[:2])'
+	$(PYTHON) -m venv $*
+
+# The stamps live with the environment: a changed input installs again.
+$(BIN)/.installed: $(INPUTS) | $(BIN)/pip
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e .
+	touch $@
+
+$(BIN)/.installed-test: $(INPUTS) | $(BIN)/pip
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[test]'
+	touch $(BIN)/.installed $@
+
+$(LOWEST)/bin/.installed-test: pyproject.toml tests/lowest.py | $(LOWEST)/bin/pip
+	$(LOWEST)/bin/python tests/lowest.py > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip install --quiet --prefer-binary -c $(LOWEST)/constraints.txt -e '.[test]'
+	touch $@
