@@ -1,0 +1,41 @@
+"""Simulation and inference for weighted p0 networks released under edge differential privacy."""
+
+from importlib import import_module as _import_module
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "BiDegree": "model.bidegree",
+    "InvalidNetworkError": "errors",
+    "InvalidParametersError": "errors",
+    "InvalidPrivacyError": "errors",
+    "InvalidStudyError": "errors",
+    "Network": "model.networks",
+    "NoEstimateError": "errors",
+    "NoisyBiDegree": "privacy.noisy_bidegree",
+    "NotConvergedError": "errors",
+    "P0Model": "model.p0",
+    "P0Results": "inference.results",
+    "P0SimError": "errors",
+    "Study": "studies",
+    "StudyMismatchError": "errors",
+    "StudyResults": "studies",
+    "as_network": "model.networks",
+    "bidegree": "model.networks",
+    "existence": "estimate.existence",
+    "fit": "inference.results",
+    "linear_design": "model.p0",
+    "load_network": "datasets",
+    "open_study": "studies",
+    "read_network": "model.edge_files",
+    "simulate_release": "privacy.simulate",
+    "summarise": "performance.summarise",
+}
+
+__all__ = sorted([*_HOMES, "__version__"])
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'p0sim' has no attribute {name!r}")
+    return getattr(_import_module(f"p0sim.{_HOMES[name]}"), name)

@@ -1,0 +1,99 @@
+"""The bi-degree sequence: each node's total weight sent and received."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from p0sim.arrays import fill, frozen, require_labels, require_n, require_q
+from p0sim.errors import InvalidNetworkError
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class BiDegree:
+    """Row and column sums of a weighted adjacency matrix.
+
+    Parameters
+    ----------
+    out_degree, in_degree : array_like, shape (n,)
+        Total weight sent and received; integers of a network, or real expectations of a model.
+    q : int
+        Weights lie in 0..q-1.
+    nodes : sequence of str, optional
+        Labels, in order; "1".."n" where none are given.
+
+    Raises
+    ------
+    InvalidNetworkError
+        If shapes differ, n < 3, a degree is not finite or lies outside 0..(n-1)(q-1).
+
+    Examples
+    --------
+    >>> BiDegree([3, 1, 2], [2, 2, 2], q=3, nodes=["ann", "bob", "cy"])
+    BiDegree(n=3, q=3, total=6)
+    """
+
+    out_degree: NDArray[np.int64] | NDArray[np.float64]
+    in_degree: NDArray[np.int64] | NDArray[np.float64]
+    q: int
+    nodes: tuple[str, ...]
+
+    def __init__(
+        self,
+        out_degree: ArrayLike,
+        in_degree: ArrayLike,
+        q: int,
+        nodes: Sequence[str] | None = None,
+    ) -> None:
+        out_sums, in_sums = degree_arrays(out_degree, in_degree)
+        require_q(q, InvalidNetworkError)
+        for name, sums in (("out_degree", out_sums), ("in_degree", in_sums)):
+            _require_range(name, sums, (len(sums) - 1) * (q - 1))
+        labels = require_labels(nodes, len(out_sums), InvalidNetworkError)
+        fill(self, out_degree=out_sums, in_degree=in_sums, q=int(q), nodes=labels)
+
+    @property
+    def n(self) -> int:
+        """Number of nodes."""
+        return len(self.out_degree)
+
+    def __repr__(self) -> str:
+        return f"BiDegree(n={self.n}, q={self.q}, total={self.out_degree.sum():.10g})"
+
+
+def degree_arrays(out_degree: ArrayLike, in_degree: ArrayLike) -> tuple[NDArray, NDArray]:  # type: ignore[type-arg]
+    """Two read-only degree vectors of one length, as int64 where they are whole numbers.
+
+    Raises
+    ------
+    InvalidNetworkError
+        If they are not finite numbers, have not one dimension, or differ in length; n < 3.
+    """
+    sums = []
+    for name, values in (("out_degree", out_degree), ("in_degree", in_degree)):
+        array = np.asarray(values)
+        if array.dtype.kind not in "iuf":
+            raise InvalidNetworkError(f"{name} must hold numbers; got dtype {array.dtype}")
+        if array.ndim != 1:
+            raise InvalidNetworkError(f"{name} must have one dimension; got shape {array.shape}")
+        if not np.isfinite(array).all():
+            raise InvalidNetworkError(f"{name} must be finite; got {array[~np.isfinite(array)][0]}")
+        sums.append(frozen(array.astype(np.float64 if array.dtype.kind == "f" else np.int64)))
+    out_sums, in_sums = sums
+    if out_sums.shape != in_sums.shape:
+        raise InvalidNetworkError(
+            f"out_degree and in_degree must have one length; got {len(out_sums)}, {len(in_sums)}"
+        )
+    require_n(len(out_sums), InvalidNetworkError)
+    return out_sums, in_sums
+
+
+def _require_range(name: str, sums: NDArray[np.int64], top: int) -> None:
+    wrong = np.flatnonzero((sums < 0) | (sums > top))
+    if len(wrong):
+        raise InvalidNetworkError(
+            f"{name} must lie in 0..(n-1)(q-1) = {top}; got {sums[wrong[0]]} at {wrong[0] + 1}"
+        )
