@@ -1,0 +1,145 @@
+"""Which blocks are left to run, in which order, and how long they will take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from p0sim.engine.blocks import Block
+
+BLOCK_SECONDS = 10.0
+BLOCKS_A_WORKER = 4
+LARGEST_BLOCK = 250
+LEAST_COST = 1e-6
+
+
+def missing_ranges(target: int, done: Iterable[Block]) -> Iterator[tuple[int, int]]:
+    """Ranges of replicates in 1..target that no finished block holds.
+
+    Parameters
+    ----------
+    target : int
+        Replicates asked for.
+    done : iterable of Block
+        Finished blocks of one cell.
+
+    Examples
+    --------
+    >>> list(missing_ranges(10, [Block("a", 3, 4), Block("a", 8, 20)]))
+    [(1, 2), (5, 7)]
+    """
+    next_rep = 1
+    for block in sorted(done):
+        if next_rep < block.first <= target:
+            yield next_rep, block.first - 1
+        elif next_rep <= target < block.first:
+            break
+        next_rep = max(next_rep, block.last + 1)
+    if next_rep <= target:
+        yield next_rep, target
+
+
+def plan_blocks(
+    missing: Mapping[str, list[tuple[int, int]]],
+    costs: Mapping[str, float],
+    n_jobs: int,
+    block_size: int | None = None,
+) -> list[Block]:
+    """Cut what is missing into blocks, slowest cells first.
+
+    Parameters
+    ----------
+    missing : mapping of cell id to ranges
+        First and last replicate of each gap.
+    costs : mapping of cell id to seconds
+        A guess of the time a replicate takes; it shapes blocks, never numbers.
+    n_jobs : int
+        Workers; each gets a few blocks at least, so that all end at about the same time.
+    block_size : int, optional
+        Replicates a block, in place of about 10 s of work.
+
+    Returns
+    -------
+    list of Block
+
+    Examples
+    --------
+    >>> plan_blocks({"a": [(1, 5)], "b": [(1, 2)]}, {"a": 1.0, "b": 60.0}, n_jobs=1, block_size=3)
+    [Block(cell='b', first=1, last=2), Block(cell='a', first=1, last=3), \
+Block(cell='a', first=4, last=5)]
+    """
+    costs = {cell: _usable(costs[cell]) for cell in missing}
+    total = sum(costs[cell] * _n_reps(ranges) for cell, ranges in missing.items())
+    seconds = min(BLOCK_SECONDS, total / (BLOCKS_A_WORKER * n_jobs))
+    blocks = []
+    for cell in sorted(missing, key=costs.__getitem__, reverse=True):
+        size = block_size or max(1, min(LARGEST_BLOCK, int(seconds / costs[cell])))
+        for first, last in missing[cell]:
+            starts = range(first, last + 1, size)
+            blocks += [Block(cell, start, min(start + size - 1, last)) for start in starts]
+    return blocks
+
+
+@dataclass
+class Forecast:
+    """Seconds left, from the guesses first and from what blocks took as they come in.
+
+    Parameters
+    ----------
+    costs : mapping of cell id to seconds
+        A guess of the time a replicate takes.
+    remaining : dict of cell id to int
+        Replicates to run.
+    n_jobs : int
+        Workers.
+
+    Examples
+    --------
+    >>> forecast = Forecast({"a": 1.0, "b": 2.0}, {"a": 10, "b": 10}, n_jobs=1)
+    >>> forecast.record("a", n_reps=5, seconds=10.0)
+    >>> forecast.seconds_left
+    50.0
+    """
+
+    costs: Mapping[str, float]
+    remaining: dict[str, int]
+    n_jobs: int
+    _reps: dict[str, int] = field(default_factory=dict)
+    _seconds: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, blocks: Iterable[Block], costs: Mapping[str, float], n_jobs: int) -> Forecast:
+        """Forecast for these blocks."""
+        remaining: dict[str, int] = {}
+        for block in blocks:
+            remaining[block.cell] = remaining.get(block.cell, 0) + block.n_reps
+        return cls(costs, remaining, n_jobs)
+
+    def record(self, cell: str, n_reps: int, seconds: float) -> None:
+        """Take a finished block into account."""
+        self.remaining[cell] -= n_reps
+        self._reps[cell] = self._reps.get(cell, 0) + n_reps
+        self._seconds[cell] = self._seconds.get(cell, 0.0) + seconds
+
+    @property
+    def seconds_left(self) -> float:
+        """Time until the last worker is done, if all stay busy."""
+        guessed = sum(_usable(self.costs[cell]) * n_reps for cell, n_reps in self._reps.items())
+        # What the guesses were off by so far corrects those of the cells still to come.
+        scale = sum(self._seconds.values()) / guessed if guessed else 1.0
+        work = sum(n * self._seconds_a_rep(cell, scale) for cell, n in self.remaining.items())
+        return work / self.n_jobs
+
+    def _seconds_a_rep(self, cell: str, scale: float) -> float:
+        if cell in self._reps:
+            return self._seconds[cell] / self._reps[cell]
+        return scale * _usable(self.costs[cell])
+
+
+def _usable(cost: float) -> float:
+    return max(cost, LEAST_COST) if math.isfinite(cost) else BLOCK_SECONDS
+
+
+def _n_reps(ranges: Iterable[tuple[int, int]]) -> int:
+    return sum(last - first + 1 for first, last in ranges)

@@ -1,0 +1,219 @@
+r"""Whether the moment equations have a solution: decided exactly, before any solving.
+
+Derived here. Let K = q - 1 and r, c be the treated margins, with equal totals. The equations have
+a solution, and then exactly one, if and only if some matrix with zero diagonal and every other
+entry strictly inside (0, K) has row sums r and column sums c. By max-flow min-cut on the bipartite
+graph of ordered pairs, such a matrix exists if and only if for every set I of rows and J of
+columns that leave some pair to cut
+
+    sum_{i in I} r_i - sum_{j in J} c_j  <  K #{(i, j): i in I, j not in J, i != j}.
+
+For fixed I of size k the worst J takes each column with c_j < K (k - [j in I]), which turns the
+condition into sum_{i in I} r_i < sum_j min(c_j, K (k - [j in I])). As
+min(c, K (k-1)) = min(c, K k) - min(max(c - K (k-1), 0), K), the set I enters through
+
+    g_i = r_i + min(max(c_i - K (k-1), 0), K)
+
+alone, and the worst I of size k takes the k largest g_i. (Sorting by r alone is wrong for q >= 3
+and for real margins.) All arithmetic is on whole numbers: the margins times their denominator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from p0sim.arrays import default_labels, require_q
+from p0sim.errors import InvalidNetworkError, NoEstimateError, name_some
+from p0sim.estimate.margins import INT64_ROOM, Margins, treat_margins
+from p0sim.model.bidegree import BiDegree, degree_arrays
+from p0sim.privacy.noisy_bidegree import NoisyBiDegree
+
+CELLS_AT_ONCE = 2**20
+
+
+@dataclass(frozen=True)
+class Existence:
+    """Answer of the exact test.
+
+    Attributes
+    ----------
+    exists : bool
+    reason : str
+        Empty when an estimate exists; otherwise one line naming the margins or blocks at fault.
+    nodes : tuple of str
+        Labels of the nodes involved.
+    """
+
+    exists: bool
+    reason: str = ""
+    nodes: tuple[str, ...] = ()
+
+    def require(self) -> None:
+        """Raise NoEstimateError with the reason unless an estimate exists."""
+        if not self.exists:
+            raise NoEstimateError(self.reason, self.nodes)
+
+
+def existence(
+    z: NoisyBiDegree | BiDegree | tuple[ArrayLike, ArrayLike],
+    margins: str = "balanced",
+    q: int | None = None,
+) -> Existence:
+    """Whether the moment equations for these degrees have a solution, and if not, why.
+
+    Parameters
+    ----------
+    z : NoisyBiDegree, BiDegree or (out_degree, in_degree)
+    margins : {"balanced", "drop_last"}
+    q : int, optional
+        Weights lie in 0..q-1; needed with a tuple only.
+
+    Returns
+    -------
+    Existence
+        With `exists`, `reason` and `nodes`.
+
+    Raises
+    ------
+    TypeError
+        If q is missing for a tuple.
+    InvalidNetworkError, InvalidParametersError
+        If the degrees, q or `margins` break their rules.
+
+    Notes
+    -----
+    The derivation stands at the top of this module. A solver's convergence proves nothing: on
+    separated blocks common solvers return finite parameters with tiny residuals.
+
+    Examples
+    --------
+    >>> existence(([3, 1, 2], [2, 2, 2]), q=3).exists
+    True
+    >>> print(existence(([2, 6, 5], [7, 1, 5]), q=5).reason)
+    the margins need weight 4 or more from 3 to 1 and weight 0 or less from 1 to 2
+    """
+    if isinstance(z, BiDegree | NoisyBiDegree):
+        if q is not None and q != z.q:
+            raise InvalidNetworkError(f"q must be the degrees' own {z.q}; got {q}")
+        return check_margins(treat_margins(z.out_degree, z.in_degree, margins), z.q, z.nodes)
+    if q is None:
+        raise TypeError("q must be given with a pair of degree vectors")
+    sums = degree_arrays(*z)
+    return check_margins(treat_margins(*sums, margins), require_q(q))
+
+
+def check_margins(margins: Margins, q: int, nodes: Sequence[str] | None = None) -> Existence:
+    """The exact test on treated margins.
+
+    Parameters
+    ----------
+    margins : Margins
+    q : int
+    nodes : sequence of str, optional
+        Labels for the reason.
+
+    Returns
+    -------
+    Existence
+    """
+    n, top = len(margins.scaled_rows), (q - 1) * margins.denominator
+    labels = default_labels(n) if nodes is None else nodes
+    rows, columns = _with_room(margins, top)
+    if outside := _outside(rows, columns, (n - 1) * top):
+        return _margin_fails(margins, q, outside, labels)
+    size = _smallest_tight_size(rows, columns, top)
+    return Existence(True) if size is None else _cut_fails(rows, columns, top, size, q, labels)
+
+
+def _with_room(margins: Margins, top: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The scaled margins, as Python integers where a sum of n of them could pass int64."""
+    rows, columns = margins.scaled_rows, margins.scaled_columns
+    if 2 * len(rows) ** 2 * top >= INT64_ROOM:
+        return rows.astype(object), columns.astype(object)
+    return rows, columns
+
+
+def _outside(rows: NDArray[Any], columns: NDArray[Any], full: int) -> list[int]:
+    """Positions among the 2n margins that are not strictly between 0 and full."""
+    both = np.concatenate([rows, columns])
+    positions: list[int] = np.flatnonzero((both <= 0) | (both >= full)).tolist()
+    return positions
+
+
+def _smallest_tight_size(rows: NDArray[Any], columns: NDArray[Any], top: int) -> int | None:
+    """The first k whose k largest g_i reach their bound; None where an estimate exists."""
+    n = len(rows)
+    height = max(1, CELLS_AT_ONCE // n)
+    for start in range(1, n, height):
+        k = np.arange(start, min(start + height, n)).astype(columns.dtype)
+        largest_first = -np.sort(-_raised_rows(rows, columns, top, k[:, None]), axis=1)
+        within = np.arange(1, n + 1) <= k[:, None]
+        taken = np.where(within, largest_first, 0).sum(axis=1)
+        bound = np.minimum(columns, top * k[:, None]).sum(axis=1)
+        if (tight := taken >= bound).any():
+            return start + int(np.argmax(tight))
+    return None
+
+
+def _raised_rows(
+    rows: NDArray[Any], columns: NDArray[Any], top: int, k: NDArray[Any] | int
+) -> NDArray[Any]:
+    """g_i for sets of k rows."""
+    raised: NDArray[Any] = rows + np.minimum(np.maximum(columns - top * (k - 1), 0), top)
+    return raised
+
+
+def _cut_fails(
+    rows: NDArray[Any],
+    columns: NDArray[Any],
+    top: int,
+    size: int,
+    q: int,
+    labels: Sequence[str],
+) -> Existence:
+    """Name the blocks of the tight cut: I to outside J full, outside I to J empty."""
+    senders = np.zeros(len(rows), dtype=bool)
+    senders[np.argsort(-_raised_rows(rows, columns, top, size), kind="stable")[:size]] = True
+    receivers = np.asarray(columns < top * (size - senders.astype(columns.dtype)), dtype=bool)
+    full = _arcs(senders, ~receivers, labels)
+    empty = _arcs(~senders, receivers, labels)
+    needs = [f"weight {q - 1} or more {full}"] if full else []
+    needs += [f"weight 0 or less {empty}"] if empty else []
+    involved = np.flatnonzero(senders | ~receivers).tolist()
+    return Existence(
+        False,
+        f"the margins need {' and '.join(needs)}",
+        tuple(labels[k] for k in involved),
+    )
+
+
+def _arcs(senders: NDArray[np.bool_], receivers: NDArray[np.bool_], labels: Sequence[str]) -> str:
+    """The phrase "from I to J", no node named as its own partner; empty where no pair is left."""
+    ends = [np.flatnonzero(members).tolist() for members in (senders, receivers)]
+    partners = [
+        [k for k in end if other != [k]] for end, other in zip(ends, ends[::-1], strict=True)
+    ]
+    if not all(partners):
+        return ""
+    names = [name_some([labels[k] for k in end]) for end in partners]
+    return f"from {names[0]} to {names[1]}"
+
+
+def _margin_fails(margins: Margins, q: int, outside: list[int], labels: Sequence[str]) -> Existence:
+    n = len(margins.scaled_rows)
+    values = np.concatenate([margins.rows, margins.columns])
+    named = [
+        f"{'out' if k < n else 'in'}-degree of {labels[k % n]} is {values[k]:.6g}" for k in outside
+    ]
+    treated = {"balanced": "after balancing", "drop_last": "with the last in-degree implied"}
+    return Existence(
+        False,
+        f"{name_some(named)} {treated[margins.treatment]}; an estimate needs every degree strictly "
+        f"between 0 and (n-1)(q-1) = {(n - 1) * (q - 1)}",
+        tuple(dict.fromkeys(labels[k % n] for k in outside)),
+    )

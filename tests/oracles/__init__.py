@@ -1,0 +1,1 @@
+"""Expected values that come from somewhere else than the code under test."""
