@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from p0sim.errors import InvalidNetworkError
-from p0sim.model.networks import EDGE_COLUMNS, WHOLE_NUMBER, Network, from_arcs
+from p0sim.model.networks import (
+    EDGE_COLUMNS,
+    WHOLE_NUMBER,
+    Network,
+    from_arcs,
+    require_single_columns,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,6 +59,7 @@ def read_network(
     table = read_text_table(path)
     header = [name.strip().lower() for name in table.iloc[0]]
     if {"source", "target"} <= set(header):
+        require_single_columns(header)
         columns = [header.index(name) if name in header else None for name in EDGE_COLUMNS]
         table = table.iloc[1:]
     elif len(header) == 3 and WHOLE_NUMBER.fullmatch(header[2]):

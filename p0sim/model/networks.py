@@ -16,14 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from p0sim.arrays import IntMatrix, IntVector, fill, require_labels, require_n, require_q
+from p0sim.arrays import (
+    IntMatrix,
+    IntVector,
+    fill,
+    label_tuple,
+    require_labels,
+    require_n,
+    require_q,
+)
 from p0sim.errors import InvalidNetworkError
 from p0sim.model.bidegree import BiDegree
 
 if TYPE_CHECKING:
     import pandas as pd
 
-WHOLE_NUMBER = re.compile(r"\+?(\d+)(\.0*)?")
+WHOLE_NUMBER = re.compile(r"\+?([0-9]+)(\.0*)?")
 EDGE_COLUMNS = ("source", "target", "weight")
 
 
@@ -195,9 +203,9 @@ def from_arcs(
     q = require_q(q, InvalidNetworkError)
     ends = _as_labels(source, place), _as_labels(target, place)
     found = set(ends[0]) | set(ends[1])
-    n = len(found) if nodes is None else len(list(nodes))
-    labels = require_labels(sort_labels(found) if nodes is None else nodes, n, InvalidNetworkError)
-    require_n(n, InvalidNetworkError)
+    labels = label_tuple(sort_labels(found) if nodes is None else nodes)
+    n = require_n(len(labels), InvalidNetworkError)
+    require_labels(labels, n, InvalidNetworkError)
     position = {label: k for k, label in enumerate(labels)}
     i, j = (_positions(end, position, place) for end in ends)
     weights = whole_weights(weight, q, place)
@@ -268,6 +276,8 @@ def _to_integers(values: NDArray[Any]) -> tuple[IntVector, NDArray[np.bool_]]:
 
 
 def _dense(weights: Any) -> NDArray[Any]:
+    if np.ma.is_masked(weights):
+        raise InvalidNetworkError("network must have no masked entry; fill them in or leave them 0")
     try:
         array = np.asarray(weights)
     except ValueError:
@@ -312,12 +322,20 @@ def _from_frame(frame: pd.DataFrame, q: int, nodes: Sequence[str] | None) -> Net
     names = [str(name).lower() for name in frame.columns]
     if not {"source", "target"} <= set(names):
         return _from_square_frame(frame, q, nodes)
+    require_single_columns(names)
     source, target = (frame.iloc[:, names.index(end)].to_numpy() for end in ("source", "target"))
     if "weight" in names:
         weight = frame.iloc[:, names.index("weight")].to_numpy()
     else:
         weight = np.ones(len(frame), dtype=np.int64)
     return from_arcs(source, target, weight, q, nodes)
+
+
+def require_single_columns(names: Sequence[str]) -> None:
+    """Refuse a table that has a column of an edge list twice."""
+    for name in EDGE_COLUMNS:
+        if names.count(name) > 1:
+            raise InvalidNetworkError(f"column {name} must stand once; got {names.count(name)}")
 
 
 def _from_square_frame(frame: pd.DataFrame, q: int, nodes: Sequence[str] | None) -> Network:

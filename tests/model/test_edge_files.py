@@ -92,9 +92,11 @@ def test_unknown_nodes_are_refused_with_their_row(save):
     refusal(lambda: p0.read_network(save(PLAIN), q=3, nodes=nodes), "node", "'cy'", "row ")
 
 
-@pytest.mark.parametrize(
-    "bad", ["-1", "3", "0.5", "2.7", "1e-9", "", "nan", "inf", "1_0", "0x1", "two", "--1", "1,5"]
-)
+BAD_WEIGHTS = ("-1", "3", "0.5", "2.7", "1e-9", "", "nan", "inf", "1_0", "0x1", "two", "--1", "1,5")
+OTHER_DIGITS = ("\N{ARABIC-INDIC DIGIT ONE}", "\N{FULLWIDTH DIGIT ONE}")
+
+
+@pytest.mark.parametrize("bad", [*BAD_WEIGHTS, *OTHER_DIGITS])
 def test_bad_weights_are_refused_with_their_row(bad, save):
     """q = 3: whole numbers 0..2; the header is row 1."""
     path = save(PLAIN.replace("bob,ann,2", f"bob,ann,{bad}"))

@@ -10,8 +10,8 @@ import pytest
 from p0sim.model.edge_law import (
     edge_log_normalizer,
     edge_mean,
+    edge_quantile,
     edge_variance,
-    tail_probabilities,
 )
 from tests.oracles import edge_law as oracle
 
@@ -78,11 +78,10 @@ def test_very_large_arguments_are_finite_and_silent(q):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         mean, variance = edge_mean(x, q), edge_variance(x, q)
-        log_normalizer, tails = edge_log_normalizer(x, q), tail_probabilities(x, q)
+        log_normalizer = edge_log_normalizer(x, q)
     np.testing.assert_allclose(mean, np.where(x > 0, q - 1.0, 0.0), atol=1e-300)
     np.testing.assert_allclose(variance, 0, atol=1e-300)
     np.testing.assert_allclose(log_normalizer, np.where(x > 0, (q - 1) * x, 0), atol=1e-300)
-    np.testing.assert_allclose(tails, np.broadcast_to(x > 0, tails.shape), atol=1e-300)
 
 
 @pytest.mark.parametrize("q", MAIN_Q)
@@ -112,18 +111,26 @@ def test_works_elementwise_on_any_shape():
 
 
 @pytest.mark.parametrize("q", [2, 3, 5, 10, 20])
-def test_tail_probabilities_are_direct_sums(q):
-    """P(a >= k) for k = 1..q-1 against mpmath sums; the first axis counts k."""
-    x = np.array([-40.0, -8.0, -1.0, -0.9 / q, -1e-9, 0.0, 1e-9, 1.1 / q, 0.5, 3.0, 40.0])
-    got = tail_probabilities(x, q)
-    assert got.shape == (q - 1, len(x))
-    expected = [[float(oracle.tail(value, q, k)) for value in x] for k in range(1, q)]
-    np.testing.assert_allclose(got, expected, rtol=1e-11, atol=1e-16)
+def test_quantiles_step_where_the_distribution_does(q):
+    """Just below and just above P(a < k), from mpmath sums, the weight is k - 1 and k."""
+    for x in [-8.0, -1.0, -0.9 / q, -1e-9, -5e-324, 0.0, 1e-200, 1e-9, 1.1 / q, 0.5, 3.0]:
+        below = np.array([1 - float(oracle.tail(x, q, k)) for k in range(1, q)])
+        reachable = np.diff(np.concatenate([[0.0], below, [1.0]])) > 1e-9
+        steps = np.flatnonzero(reachable[:-1] & reachable[1:])
+        got = [edge_quantile(below[steps] + shift, x, q) for shift in (-1e-10, 1e-10)]
+        np.testing.assert_array_equal(got, [steps, steps + 1], err_msg=f"x={x}")
 
 
-def test_tail_probabilities_sum_to_the_mean():
-    """E a is the sum of P(a >= k) over k >= 1."""
-    x = np.linspace(-5, 5, 21).reshape(3, 7)
-    tails = tail_probabilities(x, 6)
-    assert tails.shape == (5, 3, 7)
-    np.testing.assert_allclose(tails.sum(axis=0), edge_mean(x, 6), rtol=1e-13)
+def test_quantiles_of_a_grid_have_the_mean_of_the_law():
+    """The average quantile over a fine grid of probabilities is E a, for small and huge q."""
+    probability = (np.arange(200_000) + 0.5) / 200_000
+    for q, x in [(2, -1.0), (6, 0.3), (50, -0.02), (10**6, -1e-5), (10**6, 2e-6)]:
+        average = edge_quantile(probability, x, q).mean()
+        assert average == pytest.approx(edge_mean(x, q), rel=1e-4, abs=1e-4)
+
+
+def test_quantiles_stay_inside_the_weights():
+    """The ends of [0, 1) and the largest x give 0..q-1 and nothing else."""
+    x = np.array([-1e3, -1.0, 0.0, 1.0, 1e3])
+    np.testing.assert_array_equal(edge_quantile(0.0, x, 5), [0, 0, 0, 0, 0])
+    np.testing.assert_array_equal(edge_quantile(1 - 2.0**-53, x, 5), [0, 4, 4, 4, 4])

@@ -194,6 +194,20 @@ def test_unknown_nodes_are_refused():
     refusal(lambda: p0.bidegree(edge_frame(), q=3, nodes=["ann", "bob", "dan"]), "node", "cy")
 
 
+def test_a_node_list_may_be_any_ordered_list():
+    """Tuple, array, generator; a set has no order, so which node is last would be chance."""
+    for nodes in (tuple(NODES), np.array(NODES), iter(NODES), pd.Series(NODES)):
+        assert p0.bidegree(edge_frame(), q=3, nodes=nodes).nodes == ("ann", "bob", "cy")
+    refusal(lambda: p0.bidegree(edge_frame(), q=3, nodes=set(NODES)), "nodes", error=TypeError)
+
+
+def test_masked_entries_are_not_read():
+    """What stands under a mask is missing, not a weight."""
+    hidden = np.ma.masked_array(DENSE, mask=DENSE == 1)
+    with pytest.raises((TypeError, ValueError)):
+        p0.bidegree(hidden, q=3)
+
+
 def test_shapes_are_checked():
     refusal(lambda: p0.bidegree(np.zeros((3, 4)), q=3), "square", "(3, 4)")
     refusal(lambda: p0.bidegree(sparse.csr_array((3, 4)), q=3), "square", "(3, 4)")
