@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Set
 from functools import lru_cache
 from numbers import Integral, Real
 from typing import Any, TypeAlias
@@ -124,15 +125,20 @@ def default_labels(n: int) -> tuple[str, ...]:
     return tuple(str(i) for i in range(1, n + 1))
 
 
+def label_tuple(nodes: object) -> tuple[str, ...]:
+    """Node labels as text, in the order given; a set has no order and is refused."""
+    if isinstance(nodes, str | bytes | Set) or not isinstance(nodes, Iterable):
+        raise TypeError(f"nodes must be a list of labels; got {type(nodes).__name__}")
+    return tuple(str(node) for node in nodes)
+
+
 def require_labels(
     nodes: object, n: int, error: type[P0SimError] = InvalidParametersError
 ) -> tuple[str, ...]:
     """Labels of n nodes, as given but as text; each one different and not empty."""
     if nodes is None:
         return default_labels(n)
-    if isinstance(nodes, str | bytes):
-        raise TypeError(f"nodes must be a list of labels; got {nodes!r}")
-    labels = tuple(str(node) for node in nodes)  # type: ignore[attr-defined]
+    labels = label_tuple(nodes)
     if len(labels) != n:
         raise error(f"nodes must name each of the {n} nodes once; got {len(labels)} labels")
     if len(set(labels)) != n:

@@ -12,7 +12,7 @@ from p0sim.arrays import require_choice
 from p0sim.errors import InvalidNetworkError, NotConvergedError
 from p0sim.estimate.existence import check_margins
 from p0sim.estimate.margins import Margins, treat_margins
-from p0sim.estimate.solvers import SOLVERS
+from p0sim.estimate.solvers import SOLVERS, solve
 from p0sim.model.bidegree import BiDegree
 from p0sim.model.p0 import P0Model
 from p0sim.privacy.noisy_bidegree import NoisyBiDegree
@@ -89,7 +89,7 @@ def fit_moments(degrees: Degrees, margins: str = "balanced", solver: str = "newt
     require_choice(solver, "solver", tuple(SOLVERS))
     treated = treat_margins(degrees.out_degree, degrees.in_degree, margins)
     check_margins(treated, degrees.q, degrees.nodes).require()
-    report = SOLVERS[solver](treated.rows, treated.columns, degrees.q)
+    report = solve(treated.rows, treated.columns, degrees.q, solver)
     if not report.converged:
         theta = np.concatenate([report.alpha, report.beta[:-1]])
         raise NotConvergedError(theta, report.residual)

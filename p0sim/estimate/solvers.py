@@ -9,7 +9,7 @@ standard deviations of its margin, |residual| / sqrt(v_ii).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,6 +23,7 @@ NEWTON_STEPS = 100
 FIXED_POINT_SWEEPS = 10_000
 SMALLEST_STEP = 2.0**-40
 ARMIJO = 1e-4
+SMALLEST_SHARE = 2.0**-50
 # largest move of one coordinate in one fixed-point sweep, log-odds
 COORDINATE_STEP = 1.0
 
@@ -148,6 +149,33 @@ SOLVERS: dict[str, Callable[[FloatVector, FloatVector, int], SolverReport]] = {
 }
 
 
+def solve(rows: FloatVector, columns: FloatVector, q: int, solver: str = "newton") -> SolverReport:
+    """Run a solver by name, and disbelieve it where floats cannot hold the equations.
+
+    Parameters
+    ----------
+    rows, columns, q
+        As for :func:`solve_newton`.
+    solver : {"newton", "fixed_point"}
+
+    Returns
+    -------
+    SolverReport
+        Not converged, with infinite residual, where a margin strictly inside its range rounds to
+        its end: no finite parameter solves the equations that are left.
+
+    Examples
+    --------
+    >>> solve(np.array([2.0, 1.0, 1.5]), np.array([1.5, 1.5, 1.5]), q=3).n_iter
+    4
+    """
+    report = SOLVERS[solver](rows, columns, q)
+    both = np.concatenate([rows, columns])
+    if (both <= 0).any() or (both >= (len(rows) - 1) * (q - 1)).any():
+        return replace(report, converged=False, residual=float("inf"))
+    return report
+
+
 def starting_values(
     rows: FloatVector, columns: FloatVector, q: int
 ) -> tuple[FloatVector, FloatVector]:
@@ -188,6 +216,7 @@ def inverse_mean(mean: FloatVector, q: int) -> FloatVector:
     The geometric laws of both ends, log(m/(1+m)) - log(m'/(1+m')) with m' = q - 1 - m, then two
     Newton steps of at most 1 (derived here).
     """
+    mean = np.clip(mean, SMALLEST_SHARE * (q - 1), (1 - SMALLEST_SHARE) * (q - 1))
     rest = q - 1 - mean
     x: FloatVector = np.log(mean / (1 + mean)) - np.log(rest / (1 + rest))
     for _ in range(2):

@@ -35,7 +35,7 @@ class Case:
 
 
 def boundary_matrix(rng: np.random.Generator, n: int, top: int, kind: str) -> np.ndarray:
-    """Random weights; in two cases of three a random cut (I, J) is tight: full here, empty there."""
+    """Random weights; in two cases of three a random cut (I, J) is tight: full, then empty."""
     weights = rng.uniform(0, top, (n, n)) if kind == "real" else rng.integers(0, top + 1, (n, n))
     if rng.random() < 2 / 3:
         senders, receivers = rng.random(n) < 0.5, rng.random(n) < 0.5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -199,6 +200,20 @@ def test_a_solver_that_stops_short_says_where(monkeypatch):
         p0.fit(p0.bidegree(weighted_network(), q=4))
     assert caught.value.theta.shape == (49,)
     assert caught.value.residual > 1e-6
+
+
+@pytest.mark.parametrize("solver", ["newton", "fixed_point"])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_degree_full_up_to_rounding_is_an_outcome(seed, solver):
+    """alpha_1 = 50: its expected degree is 8 = (n-1)(q-1) in floats, on either side of it after
+    balancing. Whatever is decided, it is one of the two outcome errors, without a warning."""
+    rng = np.random.default_rng(seed)
+    alpha, beta = np.append(50, rng.normal(size=4)), np.append(rng.normal(size=4), 0)
+    degrees = p0.P0Model(alpha, beta, q=3).expected_bidegree()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises((p0.NoEstimateError, p0.NotConvergedError)):
+            p0.fit(degrees, solver=solver)
 
 
 @pytest.mark.parametrize(
