@@ -1,0 +1,85 @@
+"""Linear contrasts of parameters, written as people write them: "alpha[ann]-alpha[bob]".
+
+xi_ij, zeta_ij and eta_ij of the paper are the standardised alpha_i - alpha_j, alpha_i + beta_j and
+beta_i - beta_j; any other weighted sum of parameters works the same way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from p0sim.arrays import FloatMatrix, FloatVector
+from p0sim.errors import InvalidParametersError
+
+# a label may hold any text, brackets too: it ends at a "]" before a sign or the end
+TERM = re.compile(
+    r"\s*(?P<sign>[+-]?)\s*(?:(?P<factor>\d+(?:\.\d*)?|\.\d+)\s*\*\s*)?"
+    r"(?P<name>alpha|beta)\[(?P<label>.+?)\](?=\s*(?:[+-]\s*(?:[\d.]+\s*\*\s*)?(?:alpha|beta)\[|$))"
+)
+
+
+def term_names(nodes: Sequence[str]) -> list[str]:
+    """Names of theta's entries: alpha[LABEL] of all nodes, beta[LABEL] of all but the last.
+
+    Examples
+    --------
+    >>> term_names(["a", "b", "c"])
+    ['alpha[a]', 'alpha[b]', 'alpha[c]', 'beta[a]', 'beta[b]']
+    """
+    return [f"alpha[{node}]" for node in nodes] + [f"beta[{node}]" for node in nodes[:-1]]
+
+
+def contrast_weights(expressions: Sequence[str], nodes: Sequence[str]) -> FloatMatrix:
+    """Weights of contrasts over theta.
+
+    Parameters
+    ----------
+    expressions : sequence of str
+        Sums and differences of alpha[LABEL] and beta[LABEL], each with an optional "2.5*" before
+        it. beta of the last node is 0 by the model and carries no weight.
+    nodes : sequence of str
+        Labels, in order.
+
+    Returns
+    -------
+    ndarray, shape (len(expressions), 2n - 1)
+
+    Raises
+    ------
+    InvalidParametersError
+        If an expression cannot be read, names an unknown node, or no free parameter is left in it.
+
+    Examples
+    --------
+    >>> contrast_weights(["alpha[a]-alpha[b]", "alpha[a]+beta[c]"], ["a", "b", "c"])
+    array([[ 1., -1.,  0.,  0.,  0.],
+           [ 1.,  0.,  0.,  0.,  0.]])
+    """
+    position = {node: k for k, node in enumerate(nodes)}
+    return np.array([_weights(text, position) for text in expressions])
+
+
+def _weights(expression: str, position: dict[str, int]) -> FloatVector:
+    n = len(position)
+    weights = np.zeros(2 * n)
+    end = 0
+    while end < len(expression):
+        term = TERM.match(expression, end)
+        if term is None or (end > 0 and not term["sign"]):
+            raise InvalidParametersError(
+                "contrast must be a sum such as alpha[1]-alpha[2] or 0.5*alpha[1]+beta[2]; "
+                f"got {expression!r}"
+            )
+        if term["label"] not in position:
+            raise InvalidParametersError(
+                f"contrast must name known nodes; got {term['label']!r} in {expression!r}"
+            )
+        factor = float(term["factor"] or 1) * (-1 if term["sign"] == "-" else 1)
+        weights[position[term["label"]] + (n if term["name"] == "beta" else 0)] += factor
+        end = term.end()
+    if not weights[:-1].any():
+        raise InvalidParametersError(f"contrast must hold a free parameter; got {expression!r}")
+    return weights[:-1]
