@@ -1,0 +1,188 @@
+"""Rows of many groups held as arrays: sums, means and spreads of every group at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from p0sim.arrays import FloatVector, IntVector
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """One number a row, every row in one of G groups.
+
+    Attributes
+    ----------
+    values : ndarray, shape (rows,)
+        Finite numbers.
+    codes : ndarray, shape (rows,)
+        Group of each row, 0..G-1.
+    n_groups : int
+        G. A group may have no rows.
+    """
+
+    values: FloatVector
+    codes: IntVector
+    n_groups: int
+
+    def like(self, values: FloatVector) -> Sample:
+        """Other numbers for the same rows."""
+        return Sample(values, self.codes, self.n_groups)
+
+    @cached_property
+    def n(self) -> IntVector:
+        """Rows of each group, shape (G,)."""
+        return np.bincount(self.codes, minlength=self.n_groups).astype(np.int64)
+
+    @cached_property
+    def total(self) -> FloatVector:
+        """Sum of each group, shape (G,)."""
+        totals = np.bincount(self.codes, weights=self.values, minlength=self.n_groups)
+        return totals.astype(np.float64)
+
+    @cached_property
+    def mean(self) -> FloatVector:
+        """Mean of each group, nan where it is empty."""
+        return divide(self.total, self.n)
+
+    @cached_property
+    def squares(self) -> Sample:
+        """Squared distance of each row from the mean of its group."""
+        return self.like((self.values - self.mean[self.codes]) ** 2)
+
+    @cached_property
+    def sd(self) -> FloatVector:
+        """Standard deviation of each group with divisor n - 1, nan for fewer than two rows."""
+        variance = divide(self.squares.total, self.n - 1)
+        return np.sqrt(variance)
+
+    @cached_property
+    def mean_mcse(self) -> FloatVector:
+        """Monte Carlo standard error of the mean of each group."""
+        return divide(self.sd, np.sqrt(self.n))
+
+    def sorted_groups(self) -> list[FloatVector]:
+        """The values of each group, ascending."""
+        order = np.lexsort((self.values, self.codes))
+        return np.split(self.values[order], np.cumsum(self.n))[: self.n_groups]
+
+
+def divide(top: FloatVector | IntVector, bottom: FloatVector | IntVector) -> FloatVector:
+    """The ratio where the divisor is positive, nan elsewhere; says nothing."""
+    nothing = np.full(np.broadcast_shapes(np.shape(top), np.shape(bottom)), np.nan)
+    np.divide(top, bottom, out=nothing, where=np.asarray(bottom) > 0)
+    return nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Replicates:
+    """Everything the measures of G groups are computed from.
+
+    Attributes
+    ----------
+    columns : mapping of str to ndarray, shape (rows,)
+        Numbers by name, nan where a row lacks one.
+    codes : ndarray, shape (rows,)
+        Group of each row, 0..G-1.
+    attempted, failed : ndarray, shape (G,)
+        Replicates tried and those without a fit. They are counted apart
+        from the rows: a failed replicate has none and still counts.
+    level : float
+        Level of the Monte Carlo intervals.
+    """
+
+    columns: Mapping[str, FloatVector]
+    codes: IntVector
+    attempted: IntVector
+    failed: IntVector
+    level: float
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.attempted)
+
+    def samples(self, *names: str) -> tuple[Sample, ...]:
+        """The named columns over the rows that have a finite number in each of them."""
+        complete = np.logical_and.reduce([np.isfinite(self.columns[name]) for name in names])
+        codes = self.codes[complete]
+        return tuple(Sample(self.columns[name][complete], codes, self.n_groups) for name in names)
+
+    def sample(self, name: str) -> Sample:
+        """One column over the rows that have a finite number there."""
+        return self.samples(name)[0]
+
+
+def derived_columns(columns: Mapping[str, FloatVector], codes: IntVector) -> dict[str, FloatVector]:
+    """Estimates and what follows from them row by row.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray, shape (rows,)
+        estimate, std_error, lower, upper, true_value.
+    codes : ndarray, shape (rows,)
+        Group of each row.
+
+    Returns
+    -------
+    dict of str to ndarray
+        estimate, std_error, error, deviation, width, covered (0, 1 or nan), z.
+
+    Notes
+    -----
+    `deviation` is what spreads are taken on: the error where the truth of the
+    group is known, since the truth may change from replicate to replicate,
+    and the estimate itself where it is not.
+    """
+    estimate, std_error, truth = columns["estimate"], columns["std_error"], columns["true_value"]
+    lower, upper = columns["lower"], columns["upper"]
+    known = np.bincount(codes, weights=np.isfinite(truth), minlength=1) > 0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = estimate - truth
+        return {
+            "estimate": estimate,
+            "std_error": std_error,
+            "error": error,
+            "deviation": np.where(known[codes], error, estimate),
+            "width": upper - lower,
+            "covered": covers(lower, truth, upper),
+            "z": error / std_error,
+        }
+
+
+def covers(lower: FloatVector, truth: FloatVector, upper: FloatVector) -> FloatVector:
+    """1 where lower <= truth <= upper, 0 where not, nan where one of them is missing."""
+    inside = ((lower <= truth) & (truth <= upper)).astype(np.float64)
+    inside[np.isnan(lower) | np.isnan(truth) | np.isnan(upper)] = np.nan
+    return inside
+
+
+def group_codes(frame: pd.DataFrame, by: list[str]) -> tuple[IntVector, IntVector]:
+    """Number the groups of a frame by first appearance; a missing key is a key.
+
+    Returns
+    -------
+    codes : ndarray, shape (rows,)
+        Group of each row, 0..G-1.
+    first : ndarray, shape (G,)
+        Position of the first row of each group.
+    """
+    codes = np.zeros(len(frame), dtype=np.int64)
+    for name in by:
+        level, levels = factorize(frame[name])
+        # Compressed after each column: the product of all level counts may not fit in 64 bits.
+        codes, _ = pd.factorize(codes * max(len(levels), 1) + level)
+    first = np.unique(codes, return_index=True)[1]
+    return codes.astype(np.int64), first.astype(np.int64)
+
+
+def factorize(values: pd.Series) -> tuple[NDArray[np.int64], pd.Index]:
+    """Integer codes of a column's values in order of first appearance, missing ones included."""
+    codes, levels = pd.factorize(values, use_na_sentinel=False)
+    return codes.astype(np.int64), pd.Index(levels)
