@@ -1,0 +1,118 @@
+"""Names and levels as mathematics: alpha[1]-alpha[2], log(n)/n^(1/4), epsilon."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+# Labels with other characters stay plain text: they are not safe inside mathematics.
+TERM = r"(?:alpha|beta)\[[A-Za-z0-9]+\]"
+CONTRAST = re.compile(rf"-?{TERM}(?:[+-]{TERM})*")
+SYMBOLS = {
+    "alpha": r"\alpha",
+    "beta": r"\beta",
+    "epsilon": r"\varepsilon",
+    "theta": r"\theta",
+    "n": "n",
+    "q": "q",
+    "L": "L",
+}
+LATEX_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "–": "--",
+    "−": "$-$",
+    **{character: "\\" + character for character in "&%$#_{}"},
+}
+GREEK = {"α": r"$\alpha$", "β": r"$\beta$", "ε": r"$\varepsilon$", "θ": r"$\theta$"}
+OPERATORS: dict[type[ast.operator], tuple[str, int]] = {
+    ast.Add: (" + ", 1),
+    ast.Sub: (" - ", 1),
+    ast.Mult: (r" \cdot ", 2),
+    ast.Div: (" / ", 2),
+}
+POWER, ATOM = 3, 4
+
+
+def latex(text: str) -> str:
+    r"""Text for LaTeX: mathematics where it is some, every special character escaped.
+
+    Examples
+    --------
+    >>> latex("alpha[1]-alpha[2]"), latex("log(n)/n^(1/4)"), latex("50%_a&b")
+    ('$\\alpha_{1}-\\alpha_{2}$', '$\\log n / n^{1/4}$', '50\\%\\_a\\&b')
+    """
+    body = mathematics(text)
+    return escape_latex(text) if body is None else f"${body}$"
+
+
+def mathtext(text: str) -> str:
+    """Text for matplotlib: mathematics where it is some, dollars escaped."""
+    body = mathematics(text)
+    return text.replace("$", r"\$") if body is None else f"${body}$"
+
+
+def escape_latex(text: str) -> str:
+    """Plain text that LaTeX prints as it stands."""
+    return "".join(LATEX_SPECIAL.get(c, GREEK.get(c, c)) for c in text)
+
+
+def mathematics(text: str) -> str | None:
+    """The LaTeX mathematics that a name or level stands for, or None for plain text."""
+    if text in SYMBOLS:
+        return SYMBOLS[text]
+    if CONTRAST.fullmatch(text):
+        return re.sub(r"(alpha|beta)\[(\w+)\]", r"\\\1_{\2}", text)
+    return formula(text)
+
+
+def formula(text: str) -> str | None:
+    r"""Arithmetic in n as LaTeX, or None when the text is not such a formula.
+
+    Examples
+    --------
+    >>> formula("sqrt(log(n))"), formula("log(log(n))"), formula("0.5"), formula("two-step")
+    ('\\sqrt{\\log n}', '\\log\\log n', None, None)
+    """
+    try:
+        tree = ast.parse(text.replace("^", "**"), mode="eval").body
+        return None if isinstance(tree, ast.Constant | ast.Name) else _render(tree)[0]
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _render(node: ast.expr) -> tuple[str, int]:
+    """LaTeX of a node and how tightly it binds."""
+    match node:
+        case ast.Constant(value=int() | float() as number):
+            return f"{number:g}", ATOM
+        case ast.Name(id="n"):
+            return "n", ATOM
+        case ast.Call(func=ast.Name(id="sqrt"), args=[argument]):
+            return rf"\sqrt{{{_render(argument)[0]}}}", ATOM
+        case ast.Call(func=ast.Name(id="log" | "exp" as name), args=[argument]):
+            return _function(name, argument), POWER
+        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+            return f"{_bound(left, ATOM)}^{{{_render(right)[0].replace(' ', '')}}}", POWER
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+            sign, binding = OPERATORS[type(op)]
+            return f"{_bound(left, binding)}{sign}{_bound(right, binding + 1)}", binding
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return f"-{_bound(operand, POWER)}", 1
+    raise ValueError(f"not a formula in n: {ast.unparse(node)}")
+
+
+def _function(name: str, argument: ast.expr) -> str:
+    inner, binding = _render(argument)
+    if binding == ATOM:
+        return rf"\{name} {inner}"
+    return rf"\{name}{inner}" if inner.startswith(r"\log") else rf"\{name}({inner})"
+
+
+def _bound(node: ast.expr, least: int) -> str:
+    inner, binding = _render(node)
+    return inner if binding >= least else f"({inner})"

@@ -1,0 +1,149 @@
+"""The page of a study: tables, figures and what they say, in one folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from matplotlib.figure import Figure
+
+from p0sim.columns import FITTED
+from p0sim.report.figures import plot_consistency, plot_coverage, plot_qq, save_figure
+from p0sim.report.selection import labelled
+from p0sim.report.tables import PaperTable, paper_table
+from p0sim.report.theory import FEWEST_FITS, compare_with_theory
+
+PAGE = "README.md"
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """What a page is made from: the frames of a study and what was run.
+
+    Attributes
+    ----------
+    cells, replicates, estimates, problems, performance : DataFrame
+        As described in `p0sim.columns`.
+    study : dict
+        The study file.
+    identity : dict
+        What the experiment resolved it to.
+    seed : int
+    versions : dict
+        Versions of Python and the libraries.
+    level : float
+        Of the intervals under study.
+    labels : dict
+        What to print for a method.
+    """
+
+    cells: pd.DataFrame
+    replicates: pd.DataFrame
+    estimates: pd.DataFrame
+    problems: pd.DataFrame
+    performance: pd.DataFrame
+    study: Mapping[str, Any]
+    identity: Mapping[str, Any]
+    seed: int
+    versions: Mapping[str, str]
+    level: float
+    labels: Mapping[str, str]
+
+
+def write_page(material: Material, folder: Path) -> Path:
+    """Write every table and figure of a study, and the page that shows them.
+
+    Parameters
+    ----------
+    material : Material
+    folder : Path
+        Made if it is not there; files of the same names are replaced.
+
+    Returns
+    -------
+    Path
+        The page, README.md.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    table = paper_table(material.performance, labels=material.labels)
+    table.to_markdown(folder / "table.md")
+    table.to_latex(folder / "table.tex")
+    table.to_csv(folder / "table.csv")
+    material.performance.to_csv(folder / "performance.csv", index=False, lineterminator="\n")
+    for name, figure in figures_of(material).items():
+        save_figure(figure, folder / name)
+    environment = Environment(
+        loader=PackageLoader("p0sim.report"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    text = environment.get_template("page.md.j2").render(page_words(material, table))
+    page = folder / PAGE
+    page.write_text(text, encoding="utf-8", newline="\n")
+    return page
+
+
+def figures_of(material: Material) -> dict[str, Figure]:
+    """The figures that this study has something to show in."""
+    figures = {}
+    if len(material.estimates):
+        figures["qq"] = plot_qq(
+            material.estimates,
+            cells=material.cells,
+            replicates=material.replicates,
+            labels=material.labels,
+        )
+        figures["coverage"] = plot_coverage(
+            material.performance, nominal=material.level, labels=material.labels
+        )
+    if has_rates(material):
+        figures["consistency"] = plot_consistency(material.performance, labels=material.labels)
+    return figures
+
+
+def has_rates(material: Material) -> bool:
+    """Whether there are several n and largest errors to plot against them."""
+    return bool(
+        "n" in material.cells
+        and material.cells["n"].nunique() > 1
+        and material.replicates["sup_error"].notna().any()
+    )
+
+
+def page_words(material: Material, table: PaperTable) -> dict[str, Any]:
+    """Everything the template prints."""
+    return {
+        "study": material.study["study"],
+        "seed": material.seed,
+        "level": f"{100 * material.level:g}",
+        "methods": [
+            {"name": labelled(name, material.labels), **spec}
+            for name, spec in material.identity["methods"].items()
+        ],
+        "cells": len(material.cells),
+        "reps": int(material.replicates.groupby(["cell", "method"]).size().max()),
+        "table": table.to_markdown().rstrip(),
+        "fewest_fits": FEWEST_FITS,
+        "theory": compare_with_theory(material.performance, material.level, material.labels),
+        "failures": failure_counts(material),
+        "figures": {"qq": len(material.estimates) > 0, "consistency": has_rates(material)},
+        "n_problems": len(material.problems),
+        "versions": ", ".join(f"{name} {number}" for name, number in material.versions.items()),
+    }
+
+
+def failure_counts(material: Material) -> list[dict[str, Any]]:
+    """How many replicates of each method ended how, in file order."""
+    statuses = material.replicates[["method", "status"]]
+    failed = statuses[statuses["status"] != FITTED]
+    attempted = statuses["method"].value_counts()
+    counts = failed.groupby(["method", "status"], sort=False).size().reset_index(name="count")
+    counts["share"] = 100 * counts["count"] / counts["method"].map(attempted)
+    counts["method"] = [labelled(method, material.labels) for method in counts["method"]]
+    return [{str(key): value for key, value in row.items()} for row in counts.to_dict("records")]

@@ -1,0 +1,91 @@
+"""How many decimals a number deserves, given its Monte Carlo standard error.
+
+The rule: a measure is printed in one table with the decimals of the first significant digit of
+its median Monte Carlo standard error there, at most two; a cell whose own error is more than ten
+times coarser prints fewer. A share of exactly 0 or 1 is printed as 0 or 100, and only such a share:
+any other gets the decimals that tell it from them.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from p0sim.arrays import FloatVector
+from p0sim.columns import MEASURES
+
+MAX_DECIMALS = 2
+# of a measure without Monte Carlo error
+DECIMALS_OF_THEORY = 1
+DASH = "–"
+
+
+def is_proportion(measure: str) -> bool:
+    """Whether a measure is stored as 0..1 and printed as a percentage."""
+    return measure in MEASURES and MEASURES[measure].kind == "proportion"
+
+
+def printed_mcse(measure: str, rows: pd.DataFrame) -> FloatVector:
+    """Monte Carlo standard errors in printed units, one a row of value, mcse, n_used.
+
+    A share of 0 or 1 has the binomial error 0, which says nothing; it gets
+    sqrt(p (1-p)/(n+4)) with p = (x+2)/(n+4) (Agresti, Coull 1998).
+    """
+    mcse = rows["mcse"].to_numpy(np.float64)
+    if not is_proportion(measure):
+        return mcse
+    n = rows["n_used"].to_numpy(np.float64)
+    p = (rows["value"].to_numpy(np.float64) * n + 2) / (n + 4)
+    return 100 * np.where((mcse == 0) & (n > 0), np.sqrt(p * (1 - p) / (n + 4)), mcse)
+
+
+def digits_of(mcse: float) -> int:
+    """Decimals of the first significant digit; negative left of the point.
+
+    Examples
+    --------
+    >>> digits_of(0.78), digits_of(0.021), digits_of(3.5), digits_of(27)
+    (1, 2, 0, -1)
+    """
+    return -math.floor(math.log10(mcse))
+
+
+def decimals(mcse: FloatVector) -> list[int]:
+    """Decimals of each cell of one measure in one table.
+
+    Examples
+    --------
+    >>> decimals(np.array([0.8, 0.7, 1.1, 27.0]))
+    [1, 1, 1, 0]
+    """
+    known = mcse[np.isfinite(mcse) & (mcse > 0)]
+    common = digits_of(float(np.median(known))) if known.size else DECIMALS_OF_THEORY
+    common = min(max(common, 0), MAX_DECIMALS)
+    return [
+        min(common, max(digits_of(own) + 1, 0)) if np.isfinite(own) and own > 0 else common
+        for own in mcse.tolist()
+    ]
+
+
+def printed(measure: str, value: float, places: int) -> str:
+    """A value as text, a missing one as a dash.
+
+    Examples
+    --------
+    >>> printed("coverage", 0.9343, 1), printed("coverage", 1.0, 1), printed("bias", -0.001, 2)
+    ('93.4', '100', '0.00')
+    >>> printed("fail_rate", 0.004, 0)
+    '0.4'
+    """
+    if math.isnan(value):
+        return DASH
+    if not is_proportion(measure):
+        # Adding zero turns a rounded -0.0 into 0.0.
+        return f"{round(value, places) + 0.0:.{places}f}"
+    if value in (0.0, 1.0):
+        return f"{100 * value:.0f}"
+    while places < MAX_DECIMALS and round(100 * value, places) in (0.0, 100.0):
+        places += 1
+    return f"{100 * value:.{places}f}"

@@ -1,0 +1,174 @@
+"""How figures look, and how they are written: no display, no global state, the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import matplotlib as mpl
+import seaborn
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
+from numpy.typing import NDArray
+
+Width: TypeAlias = Literal["single", "double"]
+
+# One and two columns of a journal, in inches.
+WIDTHS: dict[Width, float] = {"single": 85 / 25.4, "double": 180 / 25.4}
+TITLE_HEIGHT = 0.3
+LEGEND_LINE = 0.16
+GREY, LIGHT, INK = "0.45", "0.85", "0.1"
+# Fonts that come with matplotlib, so that a figure is the same on every machine.
+RC = seaborn.axes_style("ticks") | {
+    "font.family": ["DejaVu Sans"],
+    "mathtext.fontset": "dejavusans",
+    "font.size": 7,
+    "axes.titlesize": 7,
+    "axes.labelsize": 7,
+    "axes.titlepad": 3,
+    "axes.labelpad": 2,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.labelsize": 6.5,
+    "ytick.labelsize": 6.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "legend.fontsize": 6.5,
+    "legend.frameon": False,
+    "legend.handlelength": 2.6,
+    "figure.titlesize": 7.5,
+    "figure.dpi": 100,
+    "lines.linewidth": 0.9,
+    "lines.markersize": 4,
+    "pdf.fonttype": 42,
+    "ps.fonttype": 42,
+    "savefig.dpi": 300,
+    "path.simplify": True,
+}
+
+
+class Mark(NamedTuple):
+    """How a series is drawn; each part alone tells it from the others."""
+
+    color: tuple[float, float, float]
+    marker: str
+    linestyle: Any
+    filled: bool
+
+    def line(self) -> dict[str, Any]:
+        """Keywords of `Axes.plot` and `Axes.errorbar`."""
+        return {
+            "color": self.color,
+            "marker": self.marker,
+            "linestyle": self.linestyle,
+            "markerfacecolor": self.color if self.filled else "white",
+            "markeredgecolor": self.color,
+        }
+
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
+LINES = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))
+# Dark to light and back, so that neighbours differ in grey too.
+SHADES = (0, 1, 2, 4, 3, 9, 5, 7)
+
+
+def mark_of(series: int) -> Mark:
+    """The mark of the series with this number, from 0."""
+    palette = seaborn.color_palette("colorblind")
+    return Mark(
+        tuple(palette[SHADES[series % len(SHADES)]]),
+        MARKERS[series % len(MARKERS)],
+        LINES[series % len(LINES)],
+        series % 2 == 0,
+    )
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Settings of every figure; the caller's are back afterwards."""
+    with mpl.rc_context(RC):
+        yield
+
+
+def panel_grid(
+    n_rows: int, n_cols: int, width: Width, height: float, below: float = 0.0
+) -> tuple[Figure, NDArray[Any]]:
+    """A figure that pyplot knows nothing of, with its grid of axes.
+
+    Parameters
+    ----------
+    n_rows, n_cols : int
+        Panels.
+    width : str
+        "single" (85 mm) or "double" (180 mm).
+    height : float
+        Height of a panel over its width.
+    below : float
+        Inches kept for a legend under the panels.
+    """
+    inches = WIDTHS[width]
+    panel = min(inches / n_cols, 2.7)
+    figure = Figure(
+        figsize=(inches, n_rows * panel * height + TITLE_HEIGHT + below), layout="constrained"
+    )
+    axes = figure.subplots(n_rows, n_cols, squeeze=False, sharex=True, sharey=True)
+    for axis in axes.flat:
+        # Ticks are made when drawn, maybe outside the style: their sizes are set now.
+        axis.tick_params(labelsize=RC["xtick.labelsize"], width=0.6, length=2.5)
+    return figure, axes
+
+
+def say(axis: Axes, text: str) -> None:
+    """Words in the middle of a panel that has nothing to show."""
+    axis.text(
+        0.5,
+        0.5,
+        text,
+        transform=axis.transAxes,
+        ha="center",
+        va="center",
+        color=GREY,
+        style="italic",
+    )
+
+
+def plain_log_ticks(axis: Axes, x: list[float], y: list[float]) -> None:
+    """Log scales with the given numbers written out on them."""
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    for side, ticks in ((axis.xaxis, x), (axis.yaxis, y)):
+        side.set_ticks(ticks, [f"{tick:.3g}" for tick in ticks])
+        side.set_minor_formatter(NullFormatter())
+        side.set_ticks([], minor=True)
+
+
+def save_figure(figure: Figure, stem: str | Path) -> tuple[Path, Path]:
+    """Write a figure as STEM.pdf and STEM.png and close it.
+
+    Parameters
+    ----------
+    figure : Figure
+        Any matplotlib figure.
+    stem : str or Path
+        Path without a suffix; a dot in it stays.
+
+    Returns
+    -------
+    tuple of Path
+        The PDF and the PNG (300 dots per inch). Saving the same figure again
+        gives the same bytes: no dates, no versions.
+    """
+    pdf, png = Path(f"{stem}.pdf"), Path(f"{stem}.png")
+    undated = {"CreationDate": None, "Creator": None, "Producer": None}
+    with house_style():
+        figure.savefig(pdf, format="pdf", backend="pdf", metadata=undated)
+        figure.savefig(png, format="png", backend="agg", metadata={"Software": None})
+    pyplot.close(figure)
+    return pdf, png

@@ -1,0 +1,324 @@
+"""The table of a paper: rows and columns the reader picks, a template for the cells."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+from p0sim.columns import WHOLE_FIT
+from p0sim.errors import InvalidStudyError
+from p0sim.report.grid import Grid, Heading, Line
+from p0sim.report.latex_table import as_latex
+from p0sim.report.notes import note_of
+from p0sim.report.precision import DASH, decimals, is_proportion, printed, printed_mcse
+from p0sim.report.renderings import as_html, as_markdown, as_text
+from p0sim.report.selection import (
+    factors_of,
+    labelled,
+    level_texts,
+    select,
+    varying,
+)
+
+CELL = "{coverage} ({ci_width}) [{fail_rate}]"
+TARGET = ["cell", "method", "estimand"]
+STATISTICS = ["value", "mcse", "n_used"]
+# Levels that speak for themselves: "paper", not "method = paper".
+PLAIN = {"method", "estimand"}
+TEXT_WIDTH = 100
+
+
+@dataclass(frozen=True, eq=False)
+class PaperTable:
+    """A table ready to be printed in any form.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        One row a table cell: the levels of its factors as text, each measure as
+        printed (proportions x 100, named `coverage_pct`), n_used of the first
+        measure, n_attempted, n_failed.
+    grid : Grid
+        Headers, lines and note as text.
+    """
+
+    frame: pd.DataFrame
+    grid: Grid
+
+    def to_text(self, width: int = TEXT_WIDTH) -> str:
+        """Plain text, split into panels of at most `width` characters a line."""
+        return as_text(self.grid, width)
+
+    def to_markdown(self, path: str | Path | None = None) -> str:
+        """A pipe table and its note, written to `path` if there is one."""
+        return _written(as_markdown(self.grid), path)
+
+    def to_latex(self, path: str | Path | None = None) -> str:
+        r"""Tabulars for \input; needs \usepackage{booktabs} and no other package."""
+        return _written(as_latex(self.grid), path)
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """A `table` element without outside resources."""
+        return _written(as_html(self.grid), path)
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """The frame, one line a table cell."""
+        return _written(self.frame.to_csv(index=False, lineterminator="\n"), path)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Text(self.to_text(options.max_width), no_wrap=True, overflow="ignore")
+
+
+def _written(text: str, path: str | Path | None) -> str:
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8", newline="\n")
+    return text
+
+
+def paper_table(
+    performance: pd.DataFrame,
+    rows: Sequence[str] | None = None,
+    cols: Sequence[str] | None = None,
+    cell: str = CELL,
+    *,
+    group_rows: Sequence[str] | None = None,
+    where: Mapping[str, object] | None = None,
+    note: str | None = None,
+    labels: Mapping[str, str] | None = None,
+) -> PaperTable:
+    """Lay performance measures out as a table.
+
+    Parameters
+    ----------
+    performance : DataFrame
+        As `p0sim.performance.summarise.performance` gives it.
+    rows, cols : sequence of str, optional
+        Factors, "method" or "estimand", the outermost first. Left out: the
+        paper's layout, contrasts within n by L within epsilon. A factor stands
+        for its rule where the frame has one.
+    cell : str
+        Template over names of measures. Measures of the whole fit, such as
+        fail_rate, stand beside every estimand of the fit.
+    group_rows : sequence of str, optional
+        Headings over groups of rows. Left out: everything else that varies.
+    where : mapping of str to level, optional
+        Show these levels only.
+    note : str, optional
+        Takes the place of the note under the table; "" leaves it out.
+    labels : mapping of str to str, optional
+        What to print for a factor, a method, an estimand or a level.
+
+    Returns
+    -------
+    PaperTable
+
+    Raises
+    ------
+    InvalidStudyError
+        If a factor, level or measure is unknown, or the layout does not tell all
+        cells of the study apart.
+
+    Notes
+    -----
+    A measure that no replicate supports and a combination that is not part of
+    the design are dashes. Decimals: see `p0sim.report.precision`.
+
+    Examples
+    --------
+    >>> performance = pd.DataFrame({"cell": "c1", "q": 2, "epsilon": 2.0, "method": "paper",
+    ...     "estimand": "alpha[1]", "measure": ["coverage"], "value": [0.934], "mcse": [0.0079],
+    ...     "n_used": 983, "n_attempted": 1000, "n_failed": 17})
+    >>> print(paper_table(performance, ["estimand"], ["epsilon"], "{coverage}", note=""))
+    --------  -----------
+    estimand  epsilon = 2
+    --------  -----------
+    alpha[1]         93.4
+    --------  -----------
+    """
+    measures = measures_in(cell, performance)
+    targets, measured = table_entries(chosen_rows(performance, where), measures)
+    rows, cols, groups = layout(targets, rows, cols, group_rows)
+    keys = [*groups, *rows, *cols]
+    require_told_apart(targets, keys)
+    levels = pd.DataFrame({name: level_texts(targets, name) for name in keys})
+    places = {name: decimals(printed_mcse(name, measured[name])) for name in measures}
+    texts = cell_texts(cell, measured, places)
+    frame = printed_frame(
+        levels.map(lambda text: labelled(text, labels)), targets, measured, places
+    )
+    said = note_of(cell, targets, measured, keys, labels) if note is None else note
+    grid = grid_of(levels, texts, (rows, cols, groups), cell, said, labels)
+    return PaperTable(frame.rename(columns=dict(labels or {})), grid)
+
+
+def measures_in(cell: str, performance: pd.DataFrame) -> list[str]:
+    """Names in a template, each of them a measure of the frame."""
+    try:
+        fields = [name for _, name, _, _ in string.Formatter().parse(cell) if name is not None]
+    except ValueError as problem:
+        raise InvalidStudyError(f"cell must be a template; got {cell!r}: {problem}") from None
+    known = list(dict.fromkeys(performance["measure"]))
+    for name in fields:
+        if name not in known:
+            raise InvalidStudyError(f"cell must name measures ({', '.join(known)}); got {name!r}")
+    if not fields:
+        raise InvalidStudyError(f"cell must name a measure, as in {CELL!r}; got {cell!r}")
+    return list(dict.fromkeys(fields))
+
+
+def chosen_rows(performance: pd.DataFrame, where: Mapping[str, object] | None) -> pd.DataFrame:
+    """Rows at the levels asked for; measures of the whole fit stay beside any estimand."""
+    elsewhere = {name: level for name, level in (where or {}).items() if name != "estimand"}
+    rows = select(performance.reset_index(drop=True), elsewhere)
+    if "estimand" not in (where or {}):
+        return rows
+    wanted = select(rows, {"estimand": (where or {})["estimand"]}).index
+    return rows[rows.index.isin(wanted) | (rows["estimand"] == WHOLE_FIT)]
+
+
+def table_entries(
+    performance: pd.DataFrame, measures: Sequence[str]
+) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
+    """Targets of the table, one a row, and what each measure says of them, row by row."""
+    of = {name: performance[performance["measure"] == name] for name in measures}
+    whole_fit = {name for name, rows in of.items() if (rows["estimand"] == WHOLE_FIT).all()}
+    shown = [rows for name, rows in of.items() if name not in whole_fit] or list(of.values())
+    targets = pd.concat(shown).drop_duplicates(TARGET).sort_index().reset_index(drop=True)
+    targets = targets.drop(columns=["measure", *STATISTICS])
+    measured = {}
+    for name, rows in of.items():
+        on = TARGET[:2] if name in whole_fit else TARGET
+        joined = targets[on].merge(rows[[*on, *STATISTICS]], on=on, how="left", validate="m:1")
+        measured[name] = joined.assign(n_used=joined["n_used"].fillna(0).astype(np.int64))
+    return targets, measured
+
+
+def layout(
+    targets: pd.DataFrame,
+    rows: Sequence[str] | None,
+    cols: Sequence[str] | None,
+    groups: Sequence[str] | None,
+) -> tuple[list[str], list[str], list[str]]:
+    """Rows, columns and groups of rows; the paper's where none are given."""
+    moving = varying(targets, [*factors_of(targets), "method", "estimand"])
+    given = {*(rows or ()), *(cols or ()), *(groups or ())}
+    left = [name for name in moving if name not in given]
+    if rows is None:
+        rows = [name for name in ("n", "estimand") if name in left] or ["estimand"]
+    if cols is None:
+        cols = [name for name in ("epsilon", "L") if name in left]
+        cols = cols or [name for name in ("method",) if name in left]
+    left = [name for name in left if name not in {*rows, *cols}]
+    return list(rows), list(cols), left if groups is None else list(groups)
+
+
+def require_told_apart(targets: pd.DataFrame, keys: list[str]) -> None:
+    """Refuse a layout that would put two targets into one cell of the table."""
+    levels = pd.DataFrame({name: level_texts(targets, name) for name in keys})
+    if len(set(keys)) < len(keys):
+        raise InvalidStudyError(f"rows, cols and group_rows must differ; got {', '.join(keys)}")
+    if levels.duplicated().any():
+        others = [*factors_of(targets), "method", "estimand"]
+        mixed = [name for name in varying(targets, others) if name not in keys]
+        raise InvalidStudyError(
+            f"rows, cols, group_rows and where must tell all cells apart; "
+            f"got several levels of {', '.join(mixed)}"
+        )
+
+
+def cell_texts(
+    cell: str, measured: Mapping[str, pd.DataFrame], places: Mapping[str, list[int]]
+) -> list[str]:
+    """The template filled in for every target."""
+    columns = [
+        [printed(name, *pair) for pair in zip(rows["value"], places[name], strict=True)]
+        for name, rows in measured.items()
+    ]
+    return [
+        cell.format(**dict(zip(measured, texts, strict=True)))
+        for texts in zip(*columns, strict=True)
+    ]
+
+
+def printed_frame(
+    levels: pd.DataFrame,
+    targets: pd.DataFrame,
+    measured: Mapping[str, pd.DataFrame],
+    places: Mapping[str, list[int]],
+) -> pd.DataFrame:
+    """Levels, measures at printed precision, counts."""
+    frame = levels.copy()
+    for name, rows in measured.items():
+        scale, title = (100, f"{name}_pct") if is_proportion(name) else (1, name)
+        pairs = zip(rows["value"] * scale, places[name], strict=True)
+        frame[title] = [round(value, digits) + 0.0 for value, digits in pairs]
+    counts = targets[["n_attempted", "n_failed"]]
+    return frame.assign(n_used=next(iter(measured.values()))["n_used"], **counts)
+
+
+def grid_of(
+    levels: pd.DataFrame,
+    texts: Sequence[str],
+    shape: tuple[list[str], list[str], list[str]],
+    cell: str,
+    note: str,
+    labels: Mapping[str, str] | None,
+) -> Grid:
+    """Arrange the texts; levels keep their order, only combinations that occur get a line."""
+    rows, cols, groups = shape
+
+    def headings(names: Sequence[str], key: tuple[str, ...]) -> tuple[Heading, ...]:
+        pairs = zip(names, key, strict=True)
+        return tuple(
+            Heading("" if n in PLAIN else labelled(n, labels), labelled(k, labels))
+            for n, k in pairs
+        )
+
+    alone = (Heading("", re.sub("[{}]", "", cell)),)
+    columns, lines = ordered_keys(levels, cols), ordered_keys(levels, [*groups, *rows])
+    places = (
+        zip(*(levels[name] for name in names), strict=True) if names else [()] * len(levels)
+        for names in ([*groups, *rows], cols)
+    )
+    found = dict(zip(zip(*places, strict=True), texts, strict=True))
+    split = len(groups)
+    return Grid(
+        row_names=tuple(labelled(name, labels) for name in rows),
+        columns=tuple(headings(cols, key) or alone for key in columns),
+        lines=tuple(
+            Line(
+                headings(groups, key[:split]),
+                tuple(labelled(level, labels) for level in key[split:]),
+                tuple(found.get((key, column), DASH) for column in columns),
+            )
+            for key in lines
+        ),
+        note=note,
+        left_aligned=cell.count("{") > 1,
+    )
+
+
+def ordered_keys(levels: pd.DataFrame, names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Combinations of levels that occur, each level in its order of appearance under those before.
+
+    alpha[1] may come first under one n and last under another: the study file's order is kept.
+    """
+    if not names:
+        return [()]
+    keys = list(dict.fromkeys(zip(*(levels[name] for name in names), strict=True)))
+    first: dict[tuple[str, ...], int] = {}
+    for place, key in enumerate(keys):
+        for depth in range(1, len(key) + 1):
+            first.setdefault(key[:depth], place)
+    return sorted(keys, key=lambda key: [first[key[: d + 1]] for d in range(len(key))])

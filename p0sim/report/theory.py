@@ -1,0 +1,111 @@
+"""Simulated coverage beside what large-sample theory predicts of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from p0sim.report.selection import factors_of, key_column, labelled
+from p0sim.report.tables import paper_table
+
+# differences below half a point of coverage are of no consequence
+UNDER_COVERS_BY = 0.005
+FEWEST_FITS = 200
+THEORY_CELL = "{coverage} / {predicted_coverage}"
+KEYS = ["cell", "method", "estimand"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One method's coverage against theory, over targets with at least 200 fits.
+
+    Attributes
+    ----------
+    method : str
+        As printed.
+    targets, below : int
+        How many there are, and for how many theory predicts under-coverage by half a point or more.
+    agreeing : float
+        Share of targets, in %, whose coverage is within 2.5 standard errors of the prediction.
+    lowest : str
+        The target of the lowest prediction with its numbers; empty where none is below.
+    table : str
+        Markdown, coverage / prediction; empty where none is below.
+    """
+
+    method: str
+    targets: int
+    below: int
+    agreeing: float
+    lowest: str = ""
+    table: str = ""
+
+
+def compare_with_theory(
+    performance: pd.DataFrame, level: float, labels: Mapping[str, str]
+) -> list[Comparison]:
+    """Compare every method that has enough fits, in file order.
+
+    Parameters
+    ----------
+    performance : DataFrame
+        With the measures coverage and predicted_coverage.
+    level : float
+        Of the intervals under study.
+    labels : mapping of str to str
+        What to print for a method.
+
+    Returns
+    -------
+    list of Comparison
+    """
+    compared = coverage_beside_prediction(performance)
+    comparisons = []
+    for method in dict.fromkeys(performance["method"]):
+        rows = compared[compared["method"] == method]
+        if len(rows):
+            comparisons.append(_compare(performance, rows, method, level, labels))
+    return comparisons
+
+
+def coverage_beside_prediction(performance: pd.DataFrame) -> pd.DataFrame:
+    """Coverage rows with a column `predicted`, where enough fits stand behind them."""
+    measured = performance[performance["measure"] == "coverage"]
+    theory = performance[performance["measure"] == "predicted_coverage"]
+    predicted = theory[[*KEYS, "value"]].rename(columns={"value": "predicted"})
+    rows = measured.merge(predicted, on=KEYS)
+    return rows[rows["n_used"] >= FEWEST_FITS]
+
+
+def _compare(
+    performance: pd.DataFrame,
+    rows: pd.DataFrame,
+    method: str,
+    level: float,
+    labels: Mapping[str, str],
+) -> Comparison:
+    # the error a share of the predicted size has: the simulated one is 0 at 0 and 100 %
+    error = np.sqrt(rows["predicted"] * (1 - rows["predicted"]) / rows["n_used"])
+    agreeing = 100 * float((abs(rows["value"] - rows["predicted"]) <= 2.5 * error).mean())
+    below = rows[rows["predicted"] <= level - UNDER_COVERS_BY]
+    name = labelled(method, labels)
+    if below.empty:
+        return Comparison(name, len(rows), 0, agreeing)
+    table = paper_table(performance, cell=THEORY_CELL, where={"method": method}, labels=labels)
+    return Comparison(
+        name, len(rows), len(below), agreeing, _lowest(below), table.to_markdown().rstrip()
+    )
+
+
+def _lowest(below: pd.DataFrame) -> str:
+    """The target of the lowest prediction, in words."""
+    worst = below.nsmallest(1, "predicted").iloc[0]
+    setting = [f"{name} = {worst[key_column(below, name)]}" for name in factors_of(below)]
+    target = ", ".join([worst["estimand"], *setting])
+    return (
+        f"{100 * worst['predicted']:.1f} % for {target}; simulated "
+        f"{100 * worst['value']:.1f} % (Monte Carlo standard error {100 * worst['mcse']:.1f})"
+    )

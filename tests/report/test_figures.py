@@ -1,0 +1,244 @@
+"""Figures: what they show, what they say when there is nothing to show, and their bytes."""
+
+import os
+import subprocess
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot
+from PIL import Image
+
+from p0sim.errors import InvalidStudyError
+from p0sim.performance.summarise import performance
+from p0sim.report.drawing import log_log_slope, ranks_shown
+from p0sim.report.figures import plot_consistency, plot_coverage, plot_qq, save_figure
+from p0sim.report.style import mark_of
+from tests.report.fake_study import fake_study
+
+
+def texts(figure):
+    return " | ".join(
+        [text.get_text() for axis in figure.axes for text in [*axis.texts, axis.title]]
+        + ([figure.get_suptitle()] if figure.get_suptitle() else [])
+    )
+
+
+@pytest.fixture(scope="module")
+def qq(study):
+    cells, replicates, estimates = study
+
+    def draw(**arguments):
+        return plot_qq(estimates, cells=cells, replicates=replicates, **arguments)
+
+    return draw
+
+
+@pytest.fixture(scope="module")
+def growing():
+    cells, replicates, estimates = fake_study(
+        sizes=(50, 100, 200, 400), epsilons=("2",), ls=("0", "log(n)")
+    )
+    return performance(cells, replicates, estimates)
+
+
+def test_qq_panels_say_how_many_fits_stand_behind_them(qq, study):
+    _, replicates, _ = study
+    mine = replicates[(replicates["cell"] == "c000") & (replicates["method"] == "paper")]
+    fitted = int((mine["status"] == "ok").sum())
+    assert f"{fitted} of 200 fitted" in texts(qq())
+
+
+def test_qq_says_what_is_held_fixed(qq):
+    assert qq().get_suptitle() == r"$n$ = 100, $q$ = 2, $L$ = 0, $\alpha_{1}-\alpha_{2}$"
+
+
+def test_qq_shows_the_whole_sorted_sample_when_it_is_small(qq, study):
+    _, _, estimates = study
+    figure = qq(rows="method", cols="L", where={"method": "nonprivate", "L": "0"})
+    drawn = [line.get_ydata() for line in figure.axes[0].lines if line.get_marker() == "."]
+    picked = (estimates["cell"] == "c000") & (estimates["method"] == "nonprivate")
+    picked &= estimates["estimand"] == "alpha[1]-alpha[2]"
+    np.testing.assert_allclose(drawn[0], np.sort(estimates.loc[picked, "z"]))
+
+
+def test_an_all_failed_qq_panel_says_so_in_words(qq):
+    assert "no estimate in\n200 replicates" in texts(qq(cols="L"))
+
+
+def test_a_qq_plot_of_nothing_but_failures_is_drawn(study):
+    cells, replicates, estimates = study
+    failed = replicates.assign(status="no_estimate")
+    figure = plot_qq(estimates[:0], cells=cells, replicates=failed)
+    assert texts(figure).count("no estimate in\n200 replicates") == 9
+
+
+def test_errors_beyond_the_edge_are_triangles(study):
+    cells, replicates, estimates = study
+    figure = plot_qq(estimates.assign(z=9.0), cells=cells, replicates=replicates)
+    up = [line for line in figure.axes[0].lines if line.get_marker() == "^"]
+    assert (up[0].get_ydata() == 6.0).all()
+    assert figure.axes[0].get_ylim()[1] > 6.0
+
+
+def test_large_samples_are_thinned_but_keep_their_tails():
+    kept = ranks_shown(100_000)
+    assert len(kept) <= 300
+    assert kept[:20].tolist() == list(range(20))
+    assert kept[-1] == 99_999
+    assert (np.diff(kept) > 0).all()
+
+
+def test_the_slope_of_an_exact_power_law_is_found():
+    x = np.array([50.0, 100.0, 200.0, 400.0])
+    slope = log_log_slope(x, 3 * x**-0.5)
+    np.testing.assert_allclose([slope.slope, slope.lower, slope.upper], -0.5, atol=1e-9)
+
+
+def test_the_slopes_interval_is_the_t_interval_of_least_squares():
+    """Oracle: the textbook formulas, t quantile 4.302653 on 2 degrees of freedom."""
+    x = np.array([50.0, 100.0, 200.0, 400.0])
+    y = np.array([1.0, 0.8, 0.5, 0.42])
+    a, b = np.log(x), np.log(y)
+    centred = a - a.mean()
+    slope = (centred @ b) / (centred @ centred)
+    left = b - b.mean() - slope * centred
+    half = 4.302653 * np.sqrt(left @ left / 2 / (centred @ centred))
+    got = log_log_slope(x, y)
+    np.testing.assert_allclose([got.lower, got.upper], [slope - half, slope + half], rtol=1e-6)
+
+
+def test_one_size_has_no_slope():
+    assert log_log_slope(np.array([50.0, 50.0]), np.array([1.0, 2.0])) is None
+
+
+def test_consistency_names_every_method_with_its_slope(growing):
+    figure = plot_consistency(growing, where={"L": "0"})
+    legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert [entry.split(":")[0] for entry in legend[:3]] == ["nonprivate", "paper", "balanced"]
+    assert legend[3].startswith(r"$\sqrt{\log n / n}$: −0.4")
+    assert all("[−" in entry for entry in legend[:3])
+
+
+def test_consistency_says_where_every_fit_failed(growing):
+    assert "no estimate in\nany replicate" in texts(plot_consistency(growing))
+
+
+def test_a_method_that_always_failed_is_named_in_the_legend(growing):
+    dead = (growing["method"] == "paper") & (growing["measure"] == "sup_error_median")
+    gone = growing.assign(value=growing["value"].mask(dead))
+    figure = plot_consistency(gone, where={"L": "0"})
+    legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert "paper: no estimate" in legend
+
+
+def test_coverage_has_its_nominal_line_and_intervals(measured):
+    figure = plot_coverage(measured, nominal=0.9)
+    nominal = [line for line in figure.axes[0].lines if line.get_linestyle() == "--"]
+    assert any((np.asarray(line.get_ydata()) == 90.0).all() for line in nominal)
+    assert len(figure.axes[0].containers) == 3
+
+
+def test_without_other_factors_every_estimand_has_its_panel(measured):
+    figure = plot_coverage(measured, where={"n": 100, "L": "0"})
+    assert figure.axes[0].get_title() == r"$\alpha_{1}-\alpha_{2}$"
+    assert len(figure.axes) == 3
+
+
+def test_coverage_marks_cells_without_a_fit(measured):
+    figure = plot_coverage(measured, x="L")
+    crosses = [line for line in figure.axes[0].lines if line.get_marker() == "x"]
+    assert [round(float(line.get_xdata()[0])) for line in crosses] == [3, 3, 3]
+
+
+def test_a_hole_in_the_design_says_so(measured):
+    part = measured[~((measured["n"] == 100) & (measured["L_rule"] == "0"))]
+    assert "not in\nthe design" in texts(plot_coverage(part))
+
+
+def test_labels_take_the_place_of_names(measured):
+    figure = plot_coverage(measured, labels={"balanced": "cost $5 & more_or_less"})
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert r"cost \$5 & more_or_less" in labels
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda p: plot_coverage(p, measure="covrage"), r"measure must be one of"),
+        (lambda p: plot_coverage(p, x="size"), r"a factor must be one of"),
+        (lambda p: plot_consistency(p.drop(columns=["n", "n_rule"])), r"must have the factor n"),
+        (lambda p: plot_coverage(p, where={"n": 5}), r"n must be one of 100, 200; got 5"),
+    ],
+)
+def test_a_figure_that_cannot_be_drawn_is_refused(measured, call, words):
+    with pytest.raises(InvalidStudyError, match=words):
+        call(measured)
+
+
+@pytest.mark.parametrize("width", ["single", "double"])
+def test_figures_are_saved_without_a_warning_at_print_size(qq, measured, growing, width, tmp_path):
+    for name, figure in {
+        "qq": qq(width=width),
+        "coverage": plot_coverage(measured, width=width, where={"L": ["0", "log(n)"]}),
+        "consistency": plot_consistency(growing, width=width),
+    }.items():
+        _, png = save_figure(figure, tmp_path / name)
+        millimetres = {"single": 85, "double": 180}[width]
+        with Image.open(png) as image:
+            assert image.size[0] == pytest.approx(millimetres / 25.4 * 300, abs=2)
+
+
+def test_saving_again_gives_the_same_bytes_without_dates(qq, tmp_path):
+    first = save_figure(qq(), tmp_path / "eps=0.5")
+    second = save_figure(qq(), tmp_path / "again")
+    assert first[0].name == "eps=0.5.pdf"
+    for one, other in zip(first, second):
+        assert one.read_bytes() == other.read_bytes()
+    pdf = first[0].read_bytes()
+    assert b"Date" not in pdf
+    assert b"/FontType 42" in pdf or b"/CIDFontType2" in pdf
+    assert b"/Type3" not in pdf
+
+
+def test_nothing_global_is_changed(qq, measured, growing, tmp_path):
+    before = mpl.rcParams.copy()
+    for figure in (qq(), plot_coverage(measured), plot_consistency(growing)):
+        save_figure(figure, tmp_path / "figure")
+    assert dict(mpl.rcParams) == dict(before)
+    assert pyplot.get_fignums() == []
+
+
+def test_figures_are_saved_whatever_backend_is_asked_for(tmp_path):
+    code = (
+        "from matplotlib.figure import Figure\n"
+        "from p0sim.report.figures import save_figure\n"
+        "figure = Figure(); figure.subplots().plot([1, 2]); save_figure(figure, 'x')\n"
+    )
+    environment = {**os.environ, "MPLBACKEND": "TkAgg", "PYTHONPATH": os.getcwd()}
+    environment.pop("DISPLAY", None)
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True)
+    assert (tmp_path / "x.png").stat().st_size > 0
+
+
+def test_text_is_never_smaller_than_six_points(qq, measured, growing):
+    for figure in (qq(), plot_coverage(measured), plot_consistency(growing)):
+        sizes = [text.get_fontsize() for text in figure.findobj(mpl.text.Text) if text.get_text()]
+        assert min(sizes) >= 6
+
+
+def test_series_differ_in_marker_and_line_not_in_colour_alone(measured):
+    assert len(plot_coverage(measured).legends[0].legend_handles) == 3 + 2
+    assert len({mark_of(series).marker for series in range(8)}) == 8
+    assert len({mark_of(series).linestyle for series in range(4)}) == 4
+
+
+def test_categorical_keys_make_no_difference(study):
+    cells, replicates, estimates = study
+    keys = {"cell": "category", "method": "category"}
+    coded = performance(cells, replicates.astype(keys), estimates.astype(keys))
+    pd.testing.assert_frame_equal(performance(cells, replicates, estimates), coded)
+    figure = plot_qq(estimates.astype(keys), cells=cells, replicates=replicates.astype(keys))
+    assert texts(figure) == texts(plot_qq(estimates, cells=cells, replicates=replicates))

@@ -1,0 +1,44 @@
+"""Names as mathematics, and plain text that survives LaTeX."""
+
+import pytest
+
+from p0sim.report.notation import formula, latex, mathtext
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("log(n)/n^(1/4)", r"\log n / n^{1/4}"),
+        ("sqrt(log(n))", r"\sqrt{\log n}"),
+        ("log(log(n))", r"\log\log n"),
+        ("2*log(n)", r"2 \cdot \log n"),
+        ("(log(n)+1)/n", r"(\log n + 1) / n"),
+        ("n/(2*n)", r"n / (2 \cdot n)"),
+        ("-log(n)", r"-\log n"),
+        ("log(n)^2", r"(\log n)^{2}"),
+    ],
+)
+def test_formulas_in_n_keep_their_value_in_latex(text, expected):
+    assert formula(text) == expected
+
+
+@pytest.mark.parametrize("text", ["two-step", "paper", "2", "0.5", "n", "f(n)", "a b", "x/y", "("])
+def test_other_texts_are_no_formulas(text):
+    assert formula(text) is None
+
+
+def test_contrasts_get_greek_letters_and_indices():
+    assert latex("alpha[100]-beta[101]") == r"$\alpha_{100}-\beta_{101}$"
+
+
+def test_labels_unsafe_in_mathematics_stay_text():
+    assert latex("alpha[ann_b]") == r"alpha[ann\_b]"
+
+
+def test_every_special_character_is_escaped():
+    escaped = latex("&%$#_{}~^\\")
+    assert escaped == (r"\&\%\$\#\_\{\}\textasciitilde{}\textasciicircum{}\textbackslash{}")
+
+
+def test_matplotlib_takes_no_dollar_of_a_label_for_mathematics():
+    assert mathtext("a $ b $") == r"a \$ b \$"

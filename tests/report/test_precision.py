@@ -1,0 +1,51 @@
+"""Decimals follow the Monte Carlo standard error."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from p0sim.report.precision import decimals, printed, printed_mcse
+
+
+def rows(value, mcse, n_used):
+    return pd.DataFrame({"value": value, "mcse": mcse, "n_used": n_used})
+
+
+@pytest.mark.parametrize(
+    ("mcse", "places"), [(0.78, 1), (0.1, 1), (0.099, 2), (0.004, 2), (1.6, 0), (30.0, 0)]
+)
+def test_the_last_decimal_is_the_first_significant_digit_of_the_mcse(mcse, places):
+    assert decimals(np.array([mcse])) == [places]
+
+
+def test_one_table_has_one_number_of_decimals_but_for_far_coarser_cells():
+    assert decimals(np.array([0.7, 0.8, 0.9, 25.0, np.nan])) == [1, 1, 1, 0, 1]
+
+
+def test_nothing_known_of_the_error_leaves_two_decimals():
+    assert decimals(np.array([np.nan])) == [2]
+
+
+def test_a_share_of_one_has_no_zero_error_in_print():
+    """Oracle: x = n = 96 gives p = 98/100 and sqrt(0.98 x 0.02/100) = 0.014."""
+    got = printed_mcse("coverage", rows([1.0], [0.0], [96]))
+    np.testing.assert_allclose(got, [1.4])
+
+
+def test_measures_that_are_no_shares_keep_their_unit():
+    np.testing.assert_allclose(printed_mcse("ci_width", rows([1.0], [0.02], [96])), [0.02])
+
+
+@pytest.mark.parametrize(
+    ("measure", "value", "places", "text"),
+    [
+        ("coverage", float("nan"), 1, "–"),
+        ("coverage", 0.0, 1, "0"),
+        ("coverage", 0.9996, 1, "99.96"),
+        ("fail_rate", 0.004, 0, "0.4"),
+        ("ci_width", 0.0, 2, "0.00"),
+        ("bias", -0.0004, 2, "0.00"),
+    ],
+)
+def test_only_an_exact_share_is_printed_as_0_or_100(measure, value, places, text):
+    assert printed(measure, value, places) == text
