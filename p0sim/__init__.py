@@ -1,6 +1,7 @@
 """Simulation and inference for weighted p0 networks released under edge differential privacy."""
 
 from importlib import import_module as _import_module
+from typing import Any as _Any
 
 __version__ = "0.1.0"
 
@@ -35,7 +36,7 @@ _HOMES = {
 __all__ = sorted([*_HOMES, "__version__"])
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> _Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'p0sim' has no attribute {name!r}")
     return getattr(_import_module(f"p0sim.{_HOMES[name]}"), name)
