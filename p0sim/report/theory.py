@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,14 +96,19 @@ def _compare(
         return Comparison(name, len(rows), 0, agreeing)
     table = paper_table(performance, cell=THEORY_CELL, where={"method": method}, labels=labels)
     return Comparison(
-        name, len(rows), len(below), agreeing, _lowest(below), table.to_markdown().rstrip()
+        name,
+        len(rows),
+        len(below),
+        agreeing,
+        _lowest(below, factors_of(performance)),
+        table.to_markdown().rstrip(),
     )
 
 
-def _lowest(below: pd.DataFrame) -> str:
+def _lowest(below: pd.DataFrame, factors: Sequence[str]) -> str:
     """The target of the lowest prediction, in words."""
     worst = below.nsmallest(1, "predicted").iloc[0]
-    setting = [f"{name} = {worst[key_column(below, name)]}" for name in factors_of(below)]
+    setting = [f"{name} = {worst[key_column(below, name)]}" for name in factors]
     target = ", ".join([worst["estimand"], *setting])
     return (
         f"{100 * worst['predicted']:.1f} % for {target}; simulated "
