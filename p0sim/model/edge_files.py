@@ -9,13 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from p0sim.errors import InvalidNetworkError
-from p0sim.model.networks import (
-    EDGE_COLUMNS,
-    WHOLE_NUMBER,
-    Network,
-    from_arcs,
-    require_single_columns,
-)
+from p0sim.model.arcs import WHOLE_NUMBER
+from p0sim.model.networks import EDGE_COLUMNS, Network, from_arcs, require_single_columns
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,8 +6,7 @@ kept as written. q is always said by the caller, never read off the data.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,6 @@ from scipy import sparse
 
 from p0sim.arrays import (
     IntMatrix,
-    IntVector,
     fill,
     label_tuple,
     require_labels,
@@ -26,12 +24,19 @@ from p0sim.arrays import (
     require_q,
 )
 from p0sim.errors import InvalidNetworkError
+from p0sim.model.arcs import (
+    labels_of,
+    positions_of,
+    refuse_loops,
+    refuse_twice,
+    sort_labels,
+    whole_weights,
+)
 from p0sim.model.bidegree import BiDegree
 
 if TYPE_CHECKING:
     import pandas as pd
 
-WHOLE_NUMBER = re.compile(r"\+?([0-9]+)(\.0*)?")
 EDGE_COLUMNS = ("source", "target", "weight")
 
 
@@ -79,8 +84,8 @@ class Network:
 
         weight = whole_weights(arcs.data, q, place)
         kept = weight > 0
-        _refuse_loops(i[kept], j[kept], labels, lambda k: f"at node {labels[i[kept][k]]}")
-        _refuse_twice(i, j, n, place)
+        refuse_loops(i[kept], j[kept], labels, lambda k: f"at node {labels[i[kept][k]]}")
+        refuse_twice(i, j, n, place)
         csr: Any = sparse.csr_array((weight, (i, j)), shape=(n, n))
         csr.eliminate_zeros()
         fill(self, weights=csr, q=q, nodes=labels)
@@ -201,78 +206,18 @@ def from_arcs(
         no whole number in 0..q-1.
     """
     q = require_q(q, InvalidNetworkError)
-    ends = _as_labels(source, place), _as_labels(target, place)
+    ends = labels_of(source, place), labels_of(target, place)
     found = set(ends[0]) | set(ends[1])
     labels = label_tuple(sort_labels(found) if nodes is None else nodes)
     n = require_n(len(labels), InvalidNetworkError)
     require_labels(labels, n, InvalidNetworkError)
     position = {label: k for k, label in enumerate(labels)}
-    i, j = (_positions(end, position, place) for end in ends)
+    i, j = (positions_of(end, position, place) for end in ends)
     weights = whole_weights(weight, q, place)
-    _refuse_loops(i, j, labels, place)
-    _refuse_twice(i, j, n, place)
+    refuse_loops(i, j, labels, place)
+    refuse_twice(i, j, n, place)
     arcs: Any = (weights, (i, j))
     return Network(sparse.coo_array(arcs, shape=(n, n)), q, labels)
-
-
-def _as_labels(values: Sequence[Any] | NDArray[Any], place: Callable[[int], str]) -> NDArray[Any]:
-    """Node ids as text; a missing or empty one is refused."""
-    import pandas as pd
-
-    given = np.empty(len(values), dtype=object)
-    given[:] = values
-    labels = np.array([str(value) for value in given], dtype=object)
-    missing = np.flatnonzero(pd.isna(given) | (labels == ""))
-    if len(missing):
-        k = int(missing[0])
-        raise InvalidNetworkError(f"node must have a label; got {given[k]!r} {place(k)}")
-    return labels
-
-
-def sort_labels(labels: Iterable[str]) -> list[str]:
-    """Labels in reading order: whole numbers by size, anything else by letter.
-
-    Examples
-    --------
-    >>> sort_labels(["10", "9", "1"]), sort_labels(["b", "10", "a"])
-    (['1', '9', '10'], ['10', 'a', 'b'])
-    """
-    plain = list(labels)
-    numeric = all(label.isascii() and label.isdigit() for label in plain)
-    return sorted(plain, key=(lambda label: (int(label), label)) if numeric else None)
-
-
-def whole_weights(values: NDArray[Any], q: int, place: Callable[[int], str]) -> IntVector:
-    """Weights as int64, each a whole number in 0..q-1; text such as "1" or "1.0" will do.
-
-    Raises
-    ------
-    InvalidNetworkError
-        Naming the first value that is not, and its place.
-    """
-    whole, is_whole = _to_integers(values)
-    wrong = np.flatnonzero(~is_whole | (whole < 0) | (whole > q - 1))
-    if len(wrong):
-        value = str(values[wrong[0]])
-        raise InvalidNetworkError(
-            f"weight must be a whole number in 0..q-1 = {q - 1}; got {value!r} {place(wrong[0])}"
-        )
-    return whole
-
-
-def _to_integers(values: NDArray[Any]) -> tuple[IntVector, NDArray[np.bool_]]:
-    """Values as int64 beside a mask of those that really were whole numbers."""
-    if values.dtype.kind in "bi":
-        return values.astype(np.int64), np.ones(values.shape, dtype=bool)
-    if values.dtype.kind == "u":
-        return values.astype(np.int64), np.asarray(values <= np.iinfo(np.int64).max)
-    if values.dtype.kind == "f":
-        # beyond 2**53 neighbouring whole numbers share one float: not exact, so not accepted
-        whole = (np.abs(values) <= 2.0**53) & (values == np.round(values))
-        return np.where(whole, values, 0).astype(np.int64), np.asarray(whole)
-    matches = [WHOLE_NUMBER.fullmatch(str(value)) for value in values]
-    numbers = [int(m[1]) if m and len(m[1]) < 19 else -1 for m in matches]
-    return np.array(numbers, dtype=np.int64), np.array([m is not None for m in matches], dtype=bool)
 
 
 def _dense(weights: Any) -> NDArray[Any]:
@@ -351,36 +296,3 @@ def _from_square_frame(frame: pd.DataFrame, q: int, nodes: Sequence[str] | None)
     arcs = network.weights.tocoo()
     labels = np.array(rows, dtype=object)
     return from_arcs(labels[arcs.coords[0]], labels[arcs.coords[1]], arcs.data, q, nodes)
-
-
-def _positions(
-    ends: NDArray[Any], position: dict[str, int], place: Callable[[int], str]
-) -> IntVector:
-    found = np.array([position.get(end, -1) for end in ends], dtype=np.int64)
-    unknown = np.flatnonzero(found < 0)
-    if len(unknown):
-        k = unknown[0]
-        raise InvalidNetworkError(f"node must be in the node list; got {ends[k]!r} {place(k)}")
-    return found
-
-
-def _refuse_loops(
-    i: IntVector, j: IntVector, labels: Sequence[str], place: Callable[[int], str]
-) -> None:
-    loops = np.flatnonzero(i == j)
-    if len(loops):
-        k = int(loops[0])
-        raise InvalidNetworkError(
-            f"network must have no self-loop; got one from {labels[i[k]]} to itself {place(k)}"
-        )
-
-
-def _refuse_twice(i: IntVector, j: IntVector, n: int, place: Callable[[int], str]) -> None:
-    pair = i * n + j
-    order = np.argsort(pair, kind="stable")
-    twice = np.flatnonzero(np.diff(pair[order]) == 0)
-    if len(twice):
-        first, second = order[twice[0]], order[twice[0] + 1]
-        raise InvalidNetworkError(
-            f"each pair must stand once; got one {place(first)} and again {place(second)}"
-        )
