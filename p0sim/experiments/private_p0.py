@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -244,26 +244,25 @@ class CellExperiment:
 
     def _apply(self, name: str, spec: MethodSection, degrees: Degrees) -> Outcome:
         start = time.perf_counter()
+        outcome = self._outcome(name, spec, degrees)
+        return replace(outcome, seconds=time.perf_counter() - start)
+
+    def _outcome(self, name: str, spec: MethodSection, degrees: Degrees) -> Outcome:
         try:
             moments = fit_moments(degrees, spec.margins, spec.solver)
         except NoEstimateError as error:
-            seconds = time.perf_counter() - start
-            return Outcome(name, "no_estimate", error.reason, seconds=seconds)
+            return Outcome(name, "no_estimate", error.reason)
         except NotConvergedError as error:
-            seconds = time.perf_counter() - start
-            return Outcome(
-                name, "not_converged", str(error), residual=error.residual, seconds=seconds
-            )
-        rows = self._rows(moments, spec.variance)
-        sup_error = np.abs(moments.model.theta - self.model.theta).max()
+            return Outcome(name, "not_converged", str(error), residual=error.residual)
+        wanted = self.study.estimands.sup_error
+        sup_error = np.abs(moments.model.theta - self.model.theta).max() if wanted else np.nan
         return Outcome(
             name,
             "ok",
             n_iter=moments.n_iter,
             residual=moments.residual,
-            sup_error=float(sup_error) if self.study.estimands.sup_error else float("nan"),
-            seconds=time.perf_counter() - start,
-            estimates=rows,
+            sup_error=float(sup_error),
+            estimates=self._rows(moments, spec.variance),
         )
 
     def _rows(self, moments: MomentFit, variance: str) -> tuple[dict[str, Any], ...]:

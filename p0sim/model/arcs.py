@@ -61,7 +61,10 @@ def positions_of(
 
 
 def refuse_loops(
-    i: IntVector, j: IntVector, labels: Sequence[str], place: Callable[[int], str]
+    i: IntVector,
+    j: IntVector,
+    labels: Sequence[str],
+    place: Callable[[int], str] = lambda k: "on the diagonal",
 ) -> None:
     """Refuse an arc from a node to itself."""
     loops = np.flatnonzero(i == j)

@@ -77,18 +77,7 @@ class Network:
             raise InvalidNetworkError(f"network must be a square matrix; got shape {arcs.shape}")
         n = require_n(arcs.shape[0], InvalidNetworkError)
         labels = require_labels(nodes, n, InvalidNetworkError)
-        i, j = (end.astype(np.int64) for end in arcs.coords)
-
-        def place(k: int) -> str:
-            return f"from {labels[i[k]]} to {labels[j[k]]}"
-
-        weight = whole_weights(arcs.data, q, place)
-        kept = weight > 0
-        refuse_loops(i[kept], j[kept], labels, lambda k: f"at node {labels[i[kept][k]]}")
-        refuse_twice(i, j, n, place)
-        csr: Any = sparse.csr_array((weight, (i, j)), shape=(n, n))
-        csr.eliminate_zeros()
-        fill(self, weights=csr, q=q, nodes=labels)
+        fill(self, weights=_checked(arcs, q, labels), q=q, nodes=labels)
 
     @property
     def n(self) -> int:
@@ -218,6 +207,20 @@ def from_arcs(
     refuse_twice(i, j, n, place)
     arcs: Any = (weights, (i, j))
     return Network(sparse.coo_array(arcs, shape=(n, n)), q, labels)
+
+
+def _checked(arcs: Any, q: int, labels: Sequence[str]) -> Any:
+    """Entries of a square sparse matrix as CSR of int64, once they keep the rules of arcs."""
+    i, j = (end.astype(np.int64) for end in arcs.coords)
+
+    def place(k: int) -> str:
+        return f"from {labels[i[k]]} to {labels[j[k]]}"
+
+    weight = whole_weights(arcs.data, q, place)
+    refuse_twice(i, j, len(labels), place)
+    kept = weight > 0
+    refuse_loops(i[kept], j[kept], labels)
+    return sparse.csr_array((weight[kept], (i[kept], j[kept])), shape=arcs.shape)
 
 
 def _dense(weights: Any) -> NDArray[Any]:
