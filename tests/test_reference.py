@@ -204,3 +204,48 @@ def test_the_comparison_can_fail(compared, measure):
     swapped = compared.replace({"method": swap})[[*KEYS, *ours]]
     distance = distances(compared.drop(columns=ours).merge(swapped, on=KEYS))[measure]
     assert (distance < 2.5).mean() < 0.9
+
+
+RATES = """
+[study]
+name = "rates"
+seed = 32
+reps = 300
+
+[factors]
+n = [50, 100, 200]
+q = [2, 3]
+L = [0]
+epsilon = [2]
+
+[methods]
+nonprivate = { release = false }
+raw = { margins = "drop_last" }
+balanced = { margins = "balanced" }
+"""
+
+
+def test_the_largest_error_falls_as_the_reference_says(tmp_path):
+    """Medians of 18 rows, each within 4 joint standard errors: false alarm below 1.2e-3.
+
+    Control: the rows without noise held against drop_last margins are far away.
+    """
+    (tmp_path / "rates.toml").write_text(RATES)
+    study = p0.Study.from_toml(tmp_path / "rates.toml")
+    performance = study.run(tmp_path / "results", progress=False).performance()
+    ours = performance[performance["measure"] == "sup_error_median"].set_index(["n", "q", "method"])
+    rows = table("consistency_rate")
+    rows = rows[rows["n"].isin([50, 100, 200]) & rows["q"].isin([2, 3])]
+    names = {"no noise": "nonprivate", "raw": "raw", "balanced": "balanced"}
+
+    def distance(row, method):
+        mine = ours.loc[(row["n"], row["q"], method)]
+        # a median's error goes with the root of the replicates
+        error = mine["mcse"] * np.sqrt(1 + mine["n_used"] / row["reps"])
+        return abs(mine["value"] - row["median_sup_error"]) / error
+
+    far = [distance(row, names[row["estimator"]]) for _, row in rows.iterrows()]
+    assert len(far) == 18
+    assert max(far) < 4
+    quiet = rows[rows["estimator"] == "no noise"]
+    assert min(distance(row, "raw") for _, row in quiet.iterrows()) > 4

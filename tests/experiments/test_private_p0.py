@@ -11,7 +11,10 @@ from scipy import stats
 import p0sim as p0
 from p0sim.errors import InvalidStudyError
 from p0sim.experiments.private_p0 import PrivateP0
+from p0sim.inference.covariance import model_covariance
+from p0sim.privacy.discrete_laplace import discrete_laplace_variance
 from p0sim.replicate import Cell, Streams
+from tests.oracles.tables import table
 
 FACTORS = ("n", "q", "L", "epsilon")
 METHODS = {
@@ -87,6 +90,35 @@ def test_predicted_coverage_is_the_formula_of_the_noise_share():
     assert here.predicted_coverage(study.specs["paper"])[0] == pytest.approx(expected, rel=1e-12)
     for name in ("nonprivate", "balanced"):
         np.testing.assert_allclose(here.predicted_coverage(study.specs[name]), 0.95, rtol=1e-12)
+
+
+def test_closed_forms_at_L_0_agree_with_an_independent_table():
+    """Noise variance, interval lengths, predicted coverage and sd of alpha_1, n = 50..400."""
+    rows = table("closed_form_L0")
+    methods = {
+        "S": {"margins": "drop_last", "variance": "S"},
+        "raw": {"margins": "drop_last", "variance": "noise"},
+        "balanced": {"margins": "balanced", "variance": "noise"},
+    }
+    study = experiment(methods, estimands={"contrasts": ["alpha[1]-alpha[2]", "alpha[1]"]})
+    for _, row in rows[np.isfinite(rows["epsilon"])].iterrows():
+        here = study.in_cell(cell(n=int(row["n"]), q=int(row["q"]), L=0.0, epsilon=row["epsilon"]))
+        scale = 2 * (row["q"] - 1) / row["epsilon"]
+        tau = discrete_laplace_variance(scale)
+        # the table's epsilon has four decimals, its other columns four to six digits
+        assert tau == pytest.approx(row["sigma_e2"], rel=2e-4)
+        widths, spreads = {}, {}
+        for name, spec in study.specs.items():
+            covariance = model_covariance(here.model, tau, spec.margins, spec.variance)
+            errors = np.sqrt(covariance.contrast_variances(here.weights))
+            widths[name], spreads[name] = 2 * 1.959964 * errors[0], errors[1]
+        assert widths["S"] == pytest.approx(row["naive_ci_length"], abs=1e-4)
+        assert widths["balanced"] == pytest.approx(row["corrected_ci_length"], rel=2e-4, abs=6e-5)
+        assert spreads["S"] == pytest.approx(row["sd_alpha1_S_only"], abs=1e-4)
+        assert spreads["raw"] == pytest.approx(row["sd_alpha1_raw"], rel=2e-4, abs=6e-5)
+        assert spreads["balanced"] == pytest.approx(row["sd_alpha1_balanced"], rel=2e-4, abs=6e-5)
+        predicted = 100 * here.predicted_coverage(study.specs["S"])[0]
+        assert predicted == pytest.approx(row["predicted_naive_coverage_pct"], abs=0.02)
 
 
 def test_the_truth_of_a_dataset_is_its_fit():
