@@ -102,23 +102,25 @@ def test_closed_forms_at_L_0_agree_with_an_independent_table():
     }
     study = experiment(methods, estimands={"contrasts": ["alpha[1]-alpha[2]", "alpha[1]"]})
     for _, row in rows[np.isfinite(rows["epsilon"])].iterrows():
-        here = study.in_cell(cell(n=int(row["n"]), q=int(row["q"]), L=0.0, epsilon=row["epsilon"]))
-        scale = 2 * (row["q"] - 1) / row["epsilon"]
-        tau = discrete_laplace_variance(scale)
-        # the table's epsilon has four decimals, its other columns four to six digits
-        assert tau == pytest.approx(row["sigma_e2"], rel=2e-4)
+        n, q = int(row["n"]), int(row["q"])
+        powers = {"2": None, "log(n)/n^(1/4)": 0.25, "log(n)/n^(1/2)": 0.5}
+        power = powers[row["epsilon_rule"]]
+        epsilon = 2.0 if power is None else np.log(n) / n**power
+        here = study.in_cell(cell(n=n, q=q, L=0.0, epsilon=epsilon))
+        tau = discrete_laplace_variance(2 * (q - 1) / epsilon)
+        assert tau == pytest.approx(row["sigma_e2"], abs=5.1e-5)
         widths, spreads = {}, {}
         for name, spec in study.specs.items():
             covariance = model_covariance(here.model, tau, spec.margins, spec.variance)
             errors = np.sqrt(covariance.contrast_variances(here.weights))
-            widths[name], spreads[name] = 2 * 1.959964 * errors[0], errors[1]
-        assert widths["S"] == pytest.approx(row["naive_ci_length"], abs=1e-4)
-        assert widths["balanced"] == pytest.approx(row["corrected_ci_length"], rel=2e-4, abs=6e-5)
-        assert spreads["S"] == pytest.approx(row["sd_alpha1_S_only"], abs=1e-4)
-        assert spreads["raw"] == pytest.approx(row["sd_alpha1_raw"], rel=2e-4, abs=6e-5)
-        assert spreads["balanced"] == pytest.approx(row["sd_alpha1_balanced"], rel=2e-4, abs=6e-5)
+            widths[name], spreads[name] = 2 * stats.norm.ppf(0.975) * errors[0], errors[1]
+        assert widths["S"] == pytest.approx(row["naive_ci_length"], abs=5.1e-5)
+        assert widths["balanced"] == pytest.approx(row["corrected_ci_length"], abs=5.1e-5)
+        assert spreads["S"] == pytest.approx(row["sd_alpha1_S_only"], abs=5.1e-5)
+        assert spreads["raw"] == pytest.approx(row["sd_alpha1_raw"], abs=5.1e-5)
+        assert spreads["balanced"] == pytest.approx(row["sd_alpha1_balanced"], abs=5.1e-5)
         predicted = 100 * here.predicted_coverage(study.specs["S"])[0]
-        assert predicted == pytest.approx(row["predicted_naive_coverage_pct"], abs=0.02)
+        assert predicted == pytest.approx(row["predicted_naive_coverage_pct"], abs=0.0051)
 
 
 def test_the_truth_of_a_dataset_is_its_fit():
