@@ -22,8 +22,9 @@ def test_one_table_has_one_number_of_decimals_but_for_far_coarser_cells():
     assert decimals(np.array([0.7, 0.8, 0.9, 25.0, np.nan])) == [1, 1, 1, 0, 1]
 
 
-def test_nothing_known_of_the_error_leaves_two_decimals():
-    assert decimals(np.array([np.nan])) == [2]
+def test_a_measure_without_monte_carlo_error_has_one_decimal():
+    """A prediction: its digits say nothing of the replicates."""
+    assert decimals(np.array([np.nan])) == [1]
 
 
 def test_a_share_of_one_has_no_zero_error_in_print():
