@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -82,8 +84,9 @@ def table(
     rows: Annotated[str | None, typer.Option(help="Row factors, comma separated.")] = None,
     cols: Annotated[str | None, typer.Option(help="Column factors, comma separated.")] = None,
     cell: Annotated[
-        str, typer.Option(help="Template over measures.")
-    ] = "{coverage} ({ci_width}) [{fail_rate}]",
+        str | None,
+        typer.Option(help="Template over measures, such as '{coverage} ({ci_width})'."),
+    ] = None,
     form: Annotated[
         str, typer.Option("--format", help="text, markdown, latex, csv or html.")
     ] = "text",
@@ -127,13 +130,19 @@ def report(
 
 def main() -> None:
     """Run the command line; what a person did wrong is one line and exit code 2."""
+    warnings.showwarning = lambda message, *_, **__: _say(f"warning: {message}")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()
     except P0SimError as error:
         _say(f"error: {error}")
         sys.exit(BAD_INPUT)
     except OSError as error:
-        _say(f"error: {error.filename or 'a file'}: {error.strerror or error}")
+        place = f"{error.filename}: " if error.filename else ""
+        _say(f"error: {place}{error.strerror or error}")
+        sys.exit(BAD_INPUT)
+    except MemoryError:
+        _say("error: n or the grid is too large for the memory of this machine")
         sys.exit(BAD_INPUT)
 
 

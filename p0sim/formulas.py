@@ -30,6 +30,8 @@ LONGEST = 200
 WHOLE_TOLERANCE = 1e-9
 
 _FOREIGN = re.compile(r"[^0-9A-Za-z_ .()+\-*/^]|//")
+# 0x10 and 1_0 are numbers to the parser, not to a reader
+_ODD_NUMBER = re.compile(r"\b[0-9][0-9.]*[A-DF-Za-df-z_]\w*")
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 
 
@@ -148,7 +150,7 @@ class _Reader:
             raise self._refusal("it is empty")
         if len(self.formula) > LONGEST:
             raise self._refusal(f"it is longer than {LONGEST} characters")
-        foreign = _FOREIGN.search(self.formula)
+        foreign = _FOREIGN.search(self.formula) or _ODD_NUMBER.search(self.formula)
         if foreign:
             raise self._not_allowed(foreign[0], foreign.start() + 1)
 

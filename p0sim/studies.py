@@ -234,6 +234,13 @@ class StudyResults:
         methods = self.record.study.get("methods", {})
         return {name: table["label"] for name, table in methods.items() if table.get("label")}
 
+    @cached_property
+    def copies(self) -> dict[str, list[str]]:
+        """For each method without noise, the factors across which its fits are copies."""
+        shared = self.record.identity["share_network_across"]
+        methods = self.record.identity["methods"]
+        return {name: shared for name, spec in methods.items() if not spec["release"]}
+
     def performance(self) -> pd.DataFrame:
         """Every measure of every cell, method and estimand, with its Monte Carlo error.
 
@@ -260,7 +267,7 @@ class StudyResults:
         self,
         rows: Sequence[str] | None = None,
         cols: Sequence[str] | None = None,
-        cell: str = "{coverage} ({ci_width}) [{fail_rate}]",
+        cell: str | None = None,
         **options: Any,
     ) -> PaperTable:
         """The table of a paper; see :func:`p0sim.report.tables.paper_table` for the options."""
@@ -291,7 +298,7 @@ class StudyResults:
         return plot_coverage(self.performance(), nominal=self.level, **options)
 
     def write_report(self, folder: str | Path | None = None) -> Path:
-        """Write tables, figures and a page; reports/NAME where no folder is given.
+        """Write tables, figures and a page; to `default_report` where no folder is given.
 
         Returns
         -------
@@ -308,12 +315,20 @@ class StudyResults:
             performance=self.performance(),
             study=self.record.study,
             identity=self.record.identity,
+            copies=self.copies,
             seed=self.record.seed,
             versions=self.record.machines[-1]["versions"],
             level=self.level,
             labels=self.labels,
         )
-        return write_page(material, Path(folder or REPORTS / self.directory.name))
+        return write_page(material, Path(folder or self.default_report))
+
+    @property
+    def default_report(self) -> Path:
+        """reports/NAME beside results/NAME; within the results where they are elsewhere."""
+        if self.directory.parent == RESULTS:
+            return REPORTS / self.directory.name
+        return self.directory / "report"
 
     def __repr__(self) -> str:
         done = len(self.replicates)

@@ -26,10 +26,14 @@ def test_the_python_example_runs():
     assert "Std. Error" in shown.getvalue()
 
 
-def test_the_study_file_is_accepted(tmp_path):
+def test_the_study_runs_to_its_table_and_page(tmp_path):
+    """As it stands there, with fewer replicates."""
     path = tmp_path / "mine.toml"
     path.write_text(blocks("toml")[0])
-    assert len(p0.Study.from_toml(path).cells) == 8
+    results = p0.Study.from_toml(path).run(tmp_path / "results", reps=3, progress=False)
+    assert len(results.cells) == 8
+    assert "alpha[1]-alpha[2]" in results.paper_table().to_text()
+    assert results.write_report(tmp_path / "report").is_file()
 
 
 @pytest.mark.parametrize(

@@ -159,3 +159,92 @@ def test_a_study_file_that_breaks_a_rule_is_refused_in_one_line(old, new, words,
         p0.Study.from_toml(path)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def run_text(text, folder, **options):
+    (folder / "study.toml").write_text(text)
+    study = p0.Study.from_toml(folder / "study.toml")
+    return study.run(folder / "results", n_jobs=1, progress=False, **options)
+
+
+ALL_FIT = """
+[study]
+name = "plain"
+seed = 1
+reps = 10
+
+[factors]
+n = [30]
+q = [2]
+L = [0]
+
+[estimands]
+contrasts = ["alpha[1]"]
+
+[methods.quiet]
+release = false
+"""
+
+
+def test_a_study_without_aims_in_which_every_fit_succeeds_has_a_page(tmp_path):
+    results = run_text(ALL_FIT, tmp_path)
+    assert (results.replicates["status"] == "ok").all()
+    page = results.write_report(tmp_path / "report").read_text()
+    assert "1 cell, 10 replicates" in page
+    assert "heavy-tailed" not in page
+
+
+def test_a_study_without_contrasts_has_a_table_of_largest_errors(tmp_path):
+    text = ALL_FIT.replace('contrasts = ["alpha[1]"]', "").replace("[30]", "[30, 40, 60]")
+    results = run_text(text, tmp_path)
+    assert "median largest error" in results.paper_table().to_text()
+    page = results.write_report(tmp_path / "report")
+    assert (page.parent / "consistency.png").is_file()
+    assert "under-cover" not in page.read_text()
+
+
+def test_an_unfinished_study_says_so_on_its_page(tmp_path):
+    """A lost mark file is a block that is not there."""
+    results = run_text(ALL_FIT, tmp_path, block_size=4)
+    sorted((results.directory / "replicates").glob("*.parquet"))[0].unlink()
+    page = p0.open_study(results.directory).write_report(tmp_path / "report").read_text()
+    assert "Unfinished: 6 of 10 replicates" in page
+
+
+def test_copies_across_shared_factors_count_once(results):
+    """Eight cells, four of them distinct without noise: 12 replicates in each."""
+    assert results.copies == {"nonprivate": ["epsilon"]}
+    page = results.write_report(results.directory / "report").read_text()
+    quiet = results.replicates[results.replicates["method"] == "nonprivate"]
+    failed = (quiet["status"] == "no_estimate").sum()
+    assert failed % 2 == 0
+    assert (f"| nonprivate | no_estimate | {failed // 2} |" in page) == bool(failed)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"alpha[1]"]', '"alpha[n]", "alpha[30]"]', "alpha[30] twice"),
+        ("release = false", 'release = false\n[methods.loud]\nlabel = "quiet"', "have epsilon"),
+        ("release = false", 'release = false\nlabel = " "', "labels must differ"),
+        ("[methods.quiet]", '[model]\nshare_network_across = ["n"]\n[methods.quiet]', "'n'"),
+        ("n = [30]", "n = [1000000000]", "at most 20000"),
+        ("L = [0]", 'L = ["0x10"]', "'0x10'"),
+    ],
+)
+def test_what_could_only_go_wrong_later_is_refused_at_once(old, new, words, tmp_path):
+    assert old in ALL_FIT
+    with pytest.raises(p0.P0SimError) as caught:
+        run_text(ALL_FIT.replace(old, new), tmp_path)
+    assert words in str(caught.value)
+    assert not (tmp_path / "results").exists()
+
+
+def test_too_many_workers_are_refused(tmp_path):
+    (tmp_path / "study.toml").write_text(ALL_FIT)
+    study = p0.Study.from_toml(tmp_path / "study.toml")
+    with pytest.raises(p0.InvalidStudyError, match="n_jobs must be -1 or in"):
+        study.run(tmp_path / "results", n_jobs=9999, progress=False)
+    with pytest.raises(TypeError, match="n_jobs must be a whole number; got '2'"):
+        study.run(tmp_path / "results", n_jobs="2", progress=False)
+    assert not (tmp_path / "results").exists()

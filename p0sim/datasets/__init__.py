@@ -10,6 +10,7 @@ from typing import Any
 from p0sim.errors import InvalidNetworkError
 from p0sim.model.edge_files import read_network
 from p0sim.model.networks import Network
+from p0sim.validation import nearest
 
 
 def load_network(name: str) -> Network:
@@ -37,7 +38,10 @@ def load_network(name: str) -> Network:
     """
     known = sources()
     if name not in known:
-        raise InvalidNetworkError(f"network must be one of {', '.join(known)}; got {name!r}")
+        raise InvalidNetworkError(
+            f"network must be one of {', '.join(known)}; got {name!r}, "
+            f"did you mean {nearest(name, known)!r}?"
+        )
     with as_file(files(__package__) / f"{name}.csv") as path:
         return read_network(path, q=known[name]["q"])
 

@@ -98,7 +98,7 @@ def read_study_file(path: str | Path) -> StudyFile:
 No such file or directory
     """
     try:
-        document = tomllib.loads(Path(path).read_bytes().decode())
+        document = tomllib.loads(Path(path).read_bytes().decode("utf-8-sig"))
     except OSError as error:
         raise InvalidStudyError(f"study file {path} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

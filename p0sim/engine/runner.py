@@ -28,6 +28,8 @@ from p0sim.engine.streams import StreamKeys, open_streams, stream_keys
 from p0sim.errors import InvalidStudyError
 from p0sim.replicate import Cell, Experiment, Outcome, Streams
 
+# each worker holds its own copy of the libraries, some 200 MB
+WORKERS_A_CORE = 8
 SEED_BITS = 63  # a drawn seed can be written into a TOML file, whose integers have a sign
 
 # About code and its upkeep, not about numbers; often said on first import only, so that rows
@@ -232,10 +234,16 @@ def _guarded(work: Callable[[], T]) -> Attempt[T]:
 
 
 def _workers(n_jobs: int) -> int:
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int):
+        raise TypeError(f"n_jobs must be a whole number; got {n_jobs!r}")
+    cores = int(joblib.effective_n_jobs(-1))
     if n_jobs == -1:
-        return int(joblib.effective_n_jobs(-1))
-    if n_jobs < 1:
-        raise InvalidStudyError(f"n_jobs must be -1 or at least 1; got {n_jobs}")
+        return cores
+    if not 1 <= n_jobs <= WORKERS_A_CORE * cores:
+        raise InvalidStudyError(
+            f"n_jobs must be -1 or in 1..{WORKERS_A_CORE * cores}, {WORKERS_A_CORE} a core; "
+            f"got {n_jobs}"
+        )
     return n_jobs
 
 

@@ -162,7 +162,7 @@ class Store:
         path = self.directory / STUDY_FILE
         try:
             return StudyRecord(**json.loads(path.read_text(encoding="utf-8")))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             raise InvalidStudyError(
                 f"{self.directory} holds no study: {STUDY_FILE} is missing"
             ) from None

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from p0sim.arrays import default_labels, require_q
 from p0sim.errors import InvalidNetworkError, NoEstimateError, name_some
 from p0sim.estimate.margins import INT64_ROOM, Margins, treat_margins
-from p0sim.model.bidegree import BiDegree, degree_arrays
+from p0sim.model.bidegree import BiDegree, degree_arrays, shared_index
 from p0sim.privacy.noisy_bidegree import NoisyBiDegree
 
 CELLS_AT_ONCE = 2**20
@@ -101,10 +101,21 @@ def existence(
         if q is not None and q != z.q:
             raise InvalidNetworkError(f"q must be the degrees' own {z.q}; got {q}")
         return check_margins(treat_margins(z.out_degree, z.in_degree, margins), z.q, z.nodes)
+    pair = require_pair(z)
     if q is None:
         raise TypeError("q must be given with a pair of degree vectors")
-    sums = degree_arrays(*z)
-    return check_margins(treat_margins(*sums, margins), require_q(q))
+    sums = degree_arrays(*pair)
+    return check_margins(treat_margins(*sums, margins), require_q(q), shared_index(pair))
+
+
+def require_pair(z: object) -> tuple[ArrayLike, ArrayLike]:
+    """A pair (out_degree, in_degree); anything else is refused with a hint."""
+    if isinstance(z, tuple | list) and len(z) == 2:
+        return z[0], z[1]
+    hint = "; a network has .bidegree()" if hasattr(z, "bidegree") else ""
+    raise TypeError(
+        f"z must be degrees or a pair (out_degree, in_degree); got {type(z).__name__}{hint}"
+    )
 
 
 def check_margins(margins: Margins, q: int, nodes: Sequence[str] | None = None) -> Existence:

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from p0sim.arrays import require_choice
 from p0sim.errors import InvalidNetworkError, NotConvergedError
-from p0sim.estimate.existence import check_margins
+from p0sim.estimate.existence import check_margins, require_pair
 from p0sim.estimate.margins import Margins, treat_margins
 from p0sim.estimate.solvers import SOLVERS, solve
-from p0sim.model.bidegree import BiDegree
+from p0sim.model.bidegree import BiDegree, shared_index
 from p0sim.model.p0 import P0Model
 from p0sim.privacy.noisy_bidegree import NoisyBiDegree
 
@@ -119,12 +119,13 @@ def as_degrees(
         if q is not None or epsilon is not None:
             raise TypeError(f"q and epsilon go with a pair of vectors only; got both with {z!r}")
         degrees: Degrees = z
-    elif q is None:
-        raise TypeError("q must be given with a pair of degree vectors")
-    elif epsilon is not None:
-        return NoisyBiDegree(*z, q, epsilon)
     else:
-        degrees = BiDegree(*z, q)
+        pair = require_pair(z)
+        if q is None:
+            raise TypeError("q must be given with a pair of degree vectors")
+        if epsilon is not None:
+            return NoisyBiDegree(*pair, q, epsilon, shared_index(pair))
+        degrees = BiDegree(*pair, q, shared_index(pair))
     if isinstance(degrees, BiDegree):
         _require_equal_totals(degrees)
     return degrees

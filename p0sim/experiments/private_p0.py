@@ -122,7 +122,9 @@ class PrivateP0:
         }
         truth = find_truth(model.theta, model.q, folder)
         _check_factors(truth, specs, factors)
-        refuse_unknown(model.share_network_across, factors, "[model] share_network_across")
+        _check_labels(specs)
+        sharing = [name for name in factors if name not in truth.needs]
+        refuse_unknown(model.share_network_across, sharing, "[model] share_network_across")
         return cls(
             truth,
             frozenset(model.share_network_across),
@@ -168,7 +170,12 @@ class PrivateP0:
     def estimand_names(self, cell: Cell) -> tuple[str, ...]:
         """The contrasts with their positions filled in."""
         names = {**self.constants, **_numbers(cell)}
-        return tuple(fill_positions(text, names) for text in self.estimands.contrasts)
+        texts = ["".join(text.split()) for text in self.estimands.contrasts]
+        terms = tuple(fill_positions(text, names) for text in texts)
+        for term in terms:
+            if terms.count(term) > 1:
+                raise InvalidStudyError(f"[estimands] contrasts must differ; got {term} twice")
+        return terms
 
     def prepare(self, cell: Cell) -> Callable[[Streams], list[Outcome]]:
         """The replicate function of one cell, its constants worked out once."""
@@ -234,7 +241,9 @@ class CellExperiment:
             for variance in (spec.variance, "noise")
         )
         quantile = norm.ppf((1 + self.study.level) / 2)
-        coverage: FloatVector = 2 * norm.cdf(quantile * np.sqrt(used / true)) - 1
+        # parameters so large that variances underflow have no prediction
+        with np.errstate(all="ignore"):
+            coverage: FloatVector = 2 * norm.cdf(quantile * np.sqrt(used / true)) - 1
         return coverage
 
     def _noise_variance(self, spec: MethodSection) -> float:
@@ -285,6 +294,14 @@ class CellExperiment:
         )
 
 
+def _check_labels(specs: Mapping[str, MethodSection]) -> None:
+    """Refuse two methods that tables and figures could not tell apart."""
+    shown = [spec.label or name for name, spec in specs.items()]
+    for label in shown:
+        if not label.strip() or shown.count(label) > 1:
+            raise InvalidStudyError(f"[methods] labels must differ and not be empty; got {label!r}")
+
+
 def _numbers(cell: Cell) -> dict[str, float]:
     return {name: value for name, value in cell.factors.items() if not isinstance(value, str)}
 
@@ -294,6 +311,7 @@ def _check_factors(
 ) -> None:
     if not specs:
         raise InvalidStudyError("[methods] must hold at least one method; got none")
+    refuse_unknown(factors, [*truth.needs, EPSILON], "[factors]")
     needed = [*truth.needs]
     if any(spec.release for spec in specs.values()):
         needed.append(EPSILON)
@@ -302,4 +320,3 @@ def _check_factors(
             raise InvalidStudyError(
                 f"[factors] must have {name}; got {', '.join(factors) or 'none'}"
             )
-    refuse_unknown(factors, [*truth.needs, EPSILON], "[factors]")

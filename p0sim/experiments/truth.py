@@ -18,6 +18,7 @@ from p0sim.model.p0 import P0Model, linear_design
 from p0sim.replicate import Cell
 
 LINEAR = "linear"
+LARGEST_N = 20_000
 SOURCES = "linear, dataset:NAME, network:PATH or parameters:PATH"
 
 
@@ -61,6 +62,10 @@ class LinearTruth:
     def model(self, cell: Cell) -> P0Model:
         """Build the linear design of the cell."""
         n, q, L = (cell.factors[name] for name in self.needs)
+        if isinstance(n, int) and n > LARGEST_N:
+            raise InvalidStudyError(
+                f"[factors] n must be at most {LARGEST_N}: n x n arrays are kept; got {n}"
+            )
         return linear_design(n, L, q)  # type: ignore[arg-type]
 
 

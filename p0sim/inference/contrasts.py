@@ -62,6 +62,23 @@ def contrast_weights(expressions: Sequence[str], nodes: Sequence[str]) -> FloatM
     return np.array([_weights(text, position) for text in expressions])
 
 
+def expression_list(expressions: str | Sequence[str]) -> list[str]:
+    """One contrast or several, as a list without surrounding blanks.
+
+    Examples
+    --------
+    >>> expression_list(" alpha[1] ")
+    ['alpha[1]']
+    """
+    given = [expressions] if isinstance(expressions, str) else expressions
+    if not isinstance(given, Sequence) or not all(isinstance(text, str) for text in given):
+        raise TypeError(f"contrast must be text or a list of texts; got {expressions!r}")
+    terms = [text.strip() for text in given]
+    if not terms:
+        raise InvalidParametersError("contrast must name at least one; got []")
+    return terms
+
+
 def _weights(expression: str, position: dict[str, int]) -> FloatVector:
     n = len(position)
     weights = np.zeros(2 * n)

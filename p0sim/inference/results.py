@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from scipy.stats import norm
 
 from p0sim.arrays import FloatVector, IntMatrix, require_level
 from p0sim.estimate.moments import Degrees, MomentFit, as_degrees, fit_moments
-from p0sim.inference.contrasts import contrast_weights, term_names
+from p0sim.inference.contrasts import contrast_weights, expression_list, term_names
 from p0sim.inference.covariance import covariance
 from p0sim.inference.summary import Summary, summarise_fit
 from p0sim.model.edge_sums import log_normalizer_sum
@@ -109,7 +108,7 @@ class P0Results:
         """alpha_1..alpha_n, beta_1..beta_{n-1}; shape (2n - 1,)."""
         return self.model.theta
 
-    @cached_property
+    @property
     def params(self) -> pd.Series[float]:
         """theta with its names alpha[LABEL] and beta[LABEL]."""
         return self._series(self.theta)
@@ -161,7 +160,7 @@ class P0Results:
         InvalidParametersError
             If an expression, the level or `variance` breaks its rule.
         """
-        terms = [expressions] if isinstance(expressions, str) else list(expressions)
+        terms = expression_list(expressions)
         weights = contrast_weights(terms, self.nodes)
         variances = covariance(self.moments, variance).contrast_variances(weights)
         return _tidy(terms, weights @ self.theta, np.sqrt(variances), level)

@@ -91,6 +91,24 @@ def degree_arrays(out_degree: ArrayLike, in_degree: ArrayLike) -> tuple[NDArray,
     return out_sums, in_sums
 
 
+def shared_index(pair: tuple[ArrayLike, ArrayLike]) -> tuple[str, ...] | None:
+    """Labels of two pandas Series; None where the pair carries none.
+
+    Raises
+    ------
+    InvalidNetworkError
+        If the two do not have the same labels in the same order.
+    """
+    import pandas as pd
+
+    indexes = [part.index for part in pair if isinstance(part, pd.Series)]
+    if not indexes or all(isinstance(index, pd.RangeIndex) for index in indexes):
+        return None
+    if len(indexes) == 2 and not indexes[0].equals(indexes[1]):
+        raise InvalidNetworkError("out_degree and in_degree must have the same labels in one order")
+    return tuple(str(label) for label in indexes[0])
+
+
 def _require_range(name: str, sums: NDArray[np.int64], top: int) -> None:
     wrong = np.flatnonzero((sums < 0) | (sums > top))
     if len(wrong):

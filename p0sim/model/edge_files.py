@@ -15,6 +15,8 @@ from p0sim.model.networks import EDGE_COLUMNS, Network, from_arcs, require_singl
 if TYPE_CHECKING:
     import pandas as pd
 
+TOKENIZER_PREFIX = "Error tokenizing data. C error: "
+
 
 def read_network(
     path: str | Path, q: int, nodes: str | Path | Sequence[str] | None = None
@@ -107,6 +109,6 @@ def read_text_table(path: Path) -> pd.DataFrame:
             encoding="utf-8-sig",
         )
     except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        words = str(error).strip().splitlines()[-1]
+        words = str(error).strip().splitlines()[-1].removeprefix(TOKENIZER_PREFIX)
         raise InvalidNetworkError(f"network file must be readable; got {path}: {words}") from None
     return table.fillna("")

@@ -48,7 +48,8 @@ def simulate_release(
     NoisyBiDegree(n=3, q=3, epsilon=2; a simulation, not a private release)
     """
     if not isinstance(bidegree, BiDegree) or bidegree.out_degree.dtype.kind != "i":
-        raise TypeError(f"bidegree must be a BiDegree of whole numbers; got {bidegree!r}")
+        hint = "; a network has .bidegree()" if hasattr(bidegree, "bidegree") else ""
+        raise TypeError(f"bidegree must be a BiDegree of whole numbers; got {bidegree!r}{hint}")
     n, q = bidegree.n, bidegree.q
     scale = bidegree_sensitivity(q) / require_epsilon(epsilon)
     noise = sample_discrete_laplace(2 * n, scale, rng=rng)

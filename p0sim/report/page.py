@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from p0sim.columns import FITTED
 from p0sim.report.figures import plot_consistency, plot_coverage, plot_qq, save_figure
 from p0sim.report.selection import labelled
 from p0sim.report.tables import PaperTable, paper_table
-from p0sim.report.theory import FEWEST_FITS, compare_with_theory
+from p0sim.report.theory import FEWEST_FITS, compare_with_theory, without_copies
 
 PAGE = "README.md"
 
@@ -32,6 +32,8 @@ class Material:
         The study file.
     identity : dict
         What the experiment resolved it to.
+    copies : mapping of str to sequence of str
+        For each method the factors across which its fits are copies of one another.
     seed : int
     versions : dict
         Versions of Python and the libraries.
@@ -48,6 +50,7 @@ class Material:
     performance: pd.DataFrame
     study: Mapping[str, Any]
     identity: Mapping[str, Any]
+    copies: Mapping[str, Sequence[str]]
     seed: int
     versions: Mapping[str, str]
     level: float
@@ -121,7 +124,8 @@ def has_rates(material: Material) -> bool:
 def page_words(material: Material, table: PaperTable) -> dict[str, Any]:
     """Everything the template prints."""
     return {
-        "study": material.study["study"],
+        "name": material.study["study"]["name"],
+        "aims": material.study["study"].get("aims", ""),
         "seed": material.seed,
         "level": f"{100 * material.level:g}",
         "methods": [
@@ -129,10 +133,13 @@ def page_words(material: Material, table: PaperTable) -> dict[str, Any]:
             for name, spec in material.identity["methods"].items()
         ],
         "cells": len(material.cells),
-        "reps": int(material.replicates.groupby(["cell", "method"]).size().max()),
+        **progress_of(material),
         "table": table.to_markdown().rstrip(),
+        "has_intervals": bool((material.performance["measure"] == "coverage").any()),
         "fewest_fits": FEWEST_FITS,
-        "theory": compare_with_theory(material.performance, material.level, material.labels),
+        "theory": compare_with_theory(
+            material.performance, material.level, material.labels, material.copies
+        ),
         "failures": failure_counts(material),
         "figures": {"qq": len(material.estimates) > 0, "consistency": has_rates(material)},
         "n_problems": len(material.problems),
@@ -140,12 +147,25 @@ def page_words(material: Material, table: PaperTable) -> dict[str, Any]:
     }
 
 
+def progress_of(material: Material) -> dict[str, Any]:
+    """How many replicates of the study are there, of how many asked for."""
+    done = material.replicates[["cell", "rep"]].drop_duplicates()
+    asked = material.cells["target_reps"]
+    return {
+        "reps": f"{asked.min()}" if asked.nunique() == 1 else f"{asked.min()} to {asked.max()}",
+        "done": len(done),
+        "asked": int(asked.sum()),
+    }
+
+
 def failure_counts(material: Material) -> list[dict[str, Any]]:
-    """How many replicates of each method ended how, in file order."""
-    statuses = material.replicates[["method", "status"]]
-    failed = statuses[statuses["status"] != FITTED]
-    attempted = statuses["method"].value_counts()
-    counts = failed.groupby(["method", "status"], sort=False).size().reset_index(name="count")
-    counts["share"] = 100 * counts["count"] / counts["method"].map(attempted)
-    counts["method"] = [labelled(method, material.labels) for method in counts["method"]]
-    return [{str(key): value for key, value in row.items()} for row in counts.to_dict("records")]
+    """How many replicates of each method ended how, copies counted once, in file order."""
+    rows = []
+    fits = material.replicates.merge(material.cells, on="cell")
+    for method in dict.fromkeys(fits["method"]):
+        mine = without_copies(fits[fits["method"] == method], material.copies.get(method, ()))
+        for status, count in mine["status"].value_counts().items():
+            if status != FITTED:
+                name, share = labelled(method, material.labels), 100 * count / len(mine)
+                rows.append({"method": name, "status": status, "count": count, "share": share})
+    return rows

@@ -28,8 +28,8 @@ class Comparison:
         As printed.
     targets, below : int
         How many there are, and for how many theory predicts under-coverage by half a point or more.
-    agreeing : float
-        Share of targets, in %, whose coverage is within 2.5 standard errors of the prediction.
+    above, under : int
+        Targets whose coverage is more than 2.5 standard errors above, or under, the prediction.
     lowest : str
         The target of the lowest prediction with its numbers; empty where none is below.
     table : str
@@ -39,13 +39,17 @@ class Comparison:
     method: str
     targets: int
     below: int
-    agreeing: float
+    above: int
+    under: int
     lowest: str = ""
     table: str = ""
 
 
 def compare_with_theory(
-    performance: pd.DataFrame, level: float, labels: Mapping[str, str]
+    performance: pd.DataFrame,
+    level: float,
+    labels: Mapping[str, str],
+    copies: Mapping[str, Sequence[str]],
 ) -> list[Comparison]:
     """Compare every method that has enough fits, in file order.
 
@@ -57,6 +61,8 @@ def compare_with_theory(
         Of the intervals under study.
     labels : mapping of str to str
         What to print for a method.
+    copies : mapping of str to sequence of str
+        For each method the factors across which its fits are copies; counted once.
 
     Returns
     -------
@@ -65,10 +71,17 @@ def compare_with_theory(
     compared = coverage_beside_prediction(performance)
     comparisons = []
     for method in dict.fromkeys(performance["method"]):
-        rows = compared[compared["method"] == method]
+        rows = without_copies(compared[compared["method"] == method], copies.get(method, ()))
         if len(rows):
             comparisons.append(_compare(performance, rows, method, level, labels))
     return comparisons
+
+
+def without_copies(frame: pd.DataFrame, shared: Sequence[str]) -> pd.DataFrame:
+    """The rows at the first level of factors that make no difference."""
+    for factor in shared:
+        frame = frame[frame[factor].isin(frame[factor].head(1))]
+    return frame
 
 
 def coverage_beside_prediction(performance: pd.DataFrame) -> pd.DataFrame:
@@ -87,19 +100,22 @@ def _compare(
     level: float,
     labels: Mapping[str, str],
 ) -> Comparison:
+    predicted, simulated = (rows[name].to_numpy(np.float64) for name in ("predicted", "value"))
     # the error a share of the predicted size has: the simulated one is 0 at 0 and 100 %
-    error = np.sqrt(rows["predicted"] * (1 - rows["predicted"]) / rows["n_used"])
-    agreeing = 100 * float((abs(rows["value"] - rows["predicted"]) <= 2.5 * error).mean())
+    error = np.sqrt(predicted * (1 - predicted) / rows["n_used"].to_numpy(np.float64))
+    distance = (simulated - predicted) / error
+    above, under = int((distance > 2.5).sum()), int((distance < -2.5).sum())
     below = rows[rows["predicted"] <= level - UNDER_COVERS_BY]
     name = labelled(method, labels)
     if below.empty:
-        return Comparison(name, len(rows), 0, agreeing)
+        return Comparison(name, len(rows), 0, above, under)
     table = paper_table(performance, cell=THEORY_CELL, where={"method": method}, labels=labels)
     return Comparison(
         name,
         len(rows),
         len(below),
-        agreeing,
+        above,
+        under,
         _lowest(below, factors_of(performance)),
         table.to_markdown().rstrip(),
     )

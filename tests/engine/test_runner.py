@@ -172,8 +172,8 @@ def test_global_random_state_is_neither_read_nor_touched(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_jobs": 0}, "n_jobs must be -1 or at least 1; got 0"),
-        ({"n_jobs": -2}, "n_jobs must be -1 or at least 1; got -2"),
+        ({"n_jobs": 0}, r"n_jobs must be -1 or in 1\.\.\d+, 8 a core; got 0"),
+        ({"n_jobs": -2}, r"n_jobs must be -1 or in 1\.\.\d+, 8 a core; got -2"),
         ({"reps": 0}, "reps must be at least 1; got 0"),
         ({"block_size": -1}, "block_size must be at least 1; got -1"),
     ],

@@ -148,3 +148,44 @@ def test_synthetic_networks_come_from_the_fit(fit):
     expected, v = fit.model.expected_bidegree(), np.diag(fit.model.fisher_information())[:6]
     gap = drawn.sum(axis=2).mean(axis=0) - expected.out_degree
     assert (abs(gap) < 6 * np.sqrt(v / 300)).all()
+
+
+def test_series_carry_their_labels_into_the_results():
+    """Two pandas Series with one index are a labelled pair; different ones are refused."""
+    out = pd.Series([3, 1, 2], index=["ann", "bob", "cy"])
+    into = pd.Series([2, 2, 2], index=["ann", "bob", "cy"])
+    assert p0.fit((out, into), q=3).params.index[0] == "alpha[ann]"
+    assert "bob" in p0.existence((out - 3, into), q=3).nodes
+    with pytest.raises(p0.InvalidNetworkError, match="same labels"):
+        p0.fit((out, into[::-1]), q=3)
+
+
+def test_what_a_user_changes_in_params_stays_theirs():
+    fit = p0.fit(([3, 1, 2], [2, 2, 2]), q=3)
+    mine = fit.params
+    mine.iloc[0] = 99.0
+    assert fit.params.iloc[0] == fit.alpha[0]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda fit: fit.contrast([]), ValueError, "contrast must name at least one"),
+        (lambda fit: fit.contrast(3), TypeError, "contrast must be text"),
+        (lambda fit: p0.fit(np.eye(4), q=3), TypeError, "z must be degrees or a pair"),
+        (lambda fit: p0.fit(None), TypeError, "z must be degrees or a pair"),
+        (lambda fit: p0.existence(np.eye(3), q=3), TypeError, "z must be degrees or a pair"),
+        (lambda fit: p0.fit(p0.load_network("fraternity")), TypeError, "has .bidegree()"),
+    ],
+)
+def test_misuse_is_named(call, error, words):
+    fit = p0.fit(([3, 1, 2], [2, 2, 2]), q=3)
+    with pytest.raises(error) as caught:
+        call(fit)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_blanks_around_a_contrast_do_not_matter():
+    fit = p0.fit(([3, 1, 2], [2, 2, 2]), q=3)
+    assert fit.contrast(" alpha[1]-alpha[2] ")["term"][0] == "alpha[1]-alpha[2]"
