@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,12 +20,16 @@ from scipy import stats
 from p0sim.arrays import FloatVector
 from p0sim.report.bands import order_statistic_band
 from p0sim.report.panels import Labels
+from p0sim.report.precision import FEW
 from p0sim.report.selection import labelled, level_texts
 from p0sim.report.style import GREY, INK, LIGHT, Mark, mark_of, say
 
 POINTS_SHOWN = 300
 LARGEST_Z_SHOWN = 6.0
 NOT_IN_DESIGN = "not in\nthe design"
+FEWER = f"fewer than {FEW} estimates"
+# Points between an axis and the crosses below it.
+BELOW_AXIS = 5
 
 
 def qq_panel(
@@ -134,13 +139,20 @@ def rate_panel(
     handles = []
     for series, method in enumerate(methods):
         mine = known[known["method"] == method].sort_values("n")
-        slope = log_log_slope(mine["n"].to_numpy(), mine["value"].to_numpy())
         draw_series(axis, mine["n"].to_numpy(), mine, mark_of(series))
-        said = slope or ("one n only" if len(mine) else "no estimate")
         if (frame["method"] == method).any():
-            handles.append(handle(series, f"{labelled(method, labels)}: {said}"))
+            handles.append(handle(series, f"{labelled(method, labels)}: {slope_text(mine)}"))
     handles.append(draw_rate(axis, known))
-    legend_below(figure, axis, handles)
+    legend_below(figure, axis, [*handles, *few_handles(known)])
+
+
+def slope_text(known: pd.DataFrame) -> str:
+    """The slope of the points that are joined, or why there is none."""
+    joined = known[~on_few(known)]
+    slope = log_log_slope(joined["n"].to_numpy(), joined["value"].to_numpy())
+    if slope:
+        return str(slope)
+    return "one n only" if len(joined) else FEWER if len(known) else "no estimate"
 
 
 def draw_rate(axis: Axes, known: pd.DataFrame) -> Line2D:
@@ -172,11 +184,27 @@ def legend_below(figure: Figure, axis: Axes, handles: list[Line2D]) -> None:
 def draw_series(
     axis: Axes, x: FloatVector, frame: pd.DataFrame, mark: Mark, scale: float = 1.0
 ) -> None:
-    """Points with their Monte Carlo intervals, joined by a line."""
+    """Points joined by a line; those on few estimates are small, open and not joined."""
+    few = on_few(frame)
+    joined = frame.assign(value=frame["value"].mask(few))
+    draw_points(axis, x, joined, scale, mark.line())
+    if few.any():
+        draw_points(axis, x[few], frame[few], scale, mark.lone())
+
+
+def on_few(frame: pd.DataFrame) -> NDArray[np.bool_]:
+    """Rows with a value that rests on fewer than 30 estimates."""
+    return (frame["value"].notna() & (frame["n_used"] < FEW)).to_numpy(np.bool_)
+
+
+def draw_points(
+    axis: Axes, x: FloatVector, frame: pd.DataFrame, scale: float, style: Mapping[str, Any]
+) -> None:
+    """Points with their Monte Carlo intervals."""
     value = scale * frame["value"].to_numpy(np.float64)
     ends = [scale * frame[side].to_numpy(np.float64) for side in ("lower", "upper")]
     bars = [np.clip(value - ends[0], 0, None), np.clip(ends[1] - value, 0, None)]
-    axis.errorbar(x, value, yerr=np.nan_to_num(bars), elinewidth=0.7, capsize=1.5, **mark.line())
+    axis.errorbar(x, value, yerr=np.nan_to_num(bars), elinewidth=0.7, capsize=1.5, **style)
 
 
 def share_panel(
@@ -187,7 +215,7 @@ def share_panel(
     methods: Sequence[str],
     nominal: float,
 ) -> None:
-    """One panel: a series a method, dodged; a cross at the foot where every fit failed."""
+    """One panel: a series a method, dodged; a cross below the axis where every fit failed."""
     if frame.empty:
         say(axis, NOT_IN_DESIGN)
         return
@@ -202,25 +230,36 @@ def share_panel(
         at = place[mine].to_numpy(np.float64) + np.float64(shift)
         rows, mark = frame[mine], mark_of(series)
         draw_series(axis, at, rows, mark, scale=100)
-        failed = at[rows["value"].isna().to_numpy()]
-        foot = np.full(failed.size, 0.03)
-        axis.plot(failed, foot, "x", color=mark.color, transform=axis.get_xaxis_transform())
+        draw_crosses(axis, at[rows["value"].isna().to_numpy()], mark)
 
 
-def share_legend(
-    figure: Figure,
-    frame: pd.DataFrame,
-    methods: Sequence[str],
-    labels: Labels,
-    nominal: float,
-    ncols: int,
-) -> None:
-    """One legend for all panels, under them."""
+def draw_crosses(axis: Axes, x: FloatVector, mark: Mark) -> None:
+    """Crosses just below the axis, where no value can stand."""
+    if not x.size:
+        return
+    to_inches = axis.figure.dpi_scale_trans
+    below = axis.get_xaxis_transform() + ScaledTranslation(0, -BELOW_AXIS / 72, to_inches)
+    axis.plot(x, np.zeros(x.size), "x", color=mark.color, transform=below, clip_on=False)
+    axis.tick_params(axis="x", pad=BELOW_AXIS + 1)
+
+
+def share_handles(
+    frame: pd.DataFrame, methods: Sequence[str], labels: Labels, nominal: float
+) -> list[Line2D]:
+    """Entries of the one legend for all panels."""
     handles = [handle(series, labelled(name, labels)) for series, name in enumerate(methods)]
     handles.append(Line2D([], [], color=INK, linestyle="--", label=f"nominal {100 * nominal:g} %"))
     if frame["value"].isna().any():
         handles.append(Line2D([], [], color=GREY, linestyle="", marker="x", label="no estimate"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=ncols)
+    return [*handles, *few_handles(frame)]
+
+
+def few_handles(frame: pd.DataFrame) -> list[Line2D]:
+    """A legend entry for points on few estimates, where there are any."""
+    if not on_few(frame).any():
+        return []
+    style = mark_of(0).lone() | {"color": GREY, "markeredgecolor": GREY}
+    return [Line2D([], [], label=FEWER, **style)]
 
 
 def handle(series: int, text: str) -> Line2D:

@@ -16,7 +16,7 @@ from p0sim.report.drawing import (
     qq_panel,
     rate_panel,
     round_ticks,
-    share_legend,
+    share_handles,
     share_panel,
 )
 from p0sim.report.notation import mathtext
@@ -150,7 +150,8 @@ def plot_consistency(
     -------
     Figure
         The slopes with their 95 % intervals stand in the legend of each panel.
-        A method whose fits all failed is named there, too.
+        A method whose fits all failed is named there, too. Points on fewer than
+        30 estimates are small, open, not joined and not part of a slope.
 
     Raises
     ------
@@ -221,8 +222,9 @@ def plot_coverage(
     -------
     Figure
         Bars are the frame's Clopper-Pearson intervals: a bar of MCSE would have
-        no length at 0 and 100 %. A cross at the foot marks a cell where every
-        fit failed.
+        no length at 0 and 100 %. A cross below the axis marks a cell where
+        every fit failed. Points on fewer than 30 estimates are small, open and
+        not joined.
     """
     nominal = require_level(nominal)
     chosen = select(measure_rows(performance, measure), where)
@@ -234,7 +236,8 @@ def plot_coverage(
     ticks = levels_of(panels.frame, x)
     with house_style():
         ncols = 5 if width == "double" else 2
-        below = LEGEND_LINE * -(-(len(methods) + 2) // ncols)
+        handles = share_handles(panels.frame, methods, labels, nominal)
+        below = LEGEND_LINE * -(-len(handles) // ncols)
         figure, axes = panel_grid(len(panels.rows), len(panels.cols), width, 0.8, below)
         for axis, part in panels.each(axes):
             share_panel(axis, part, x, ticks, methods, nominal)
@@ -242,7 +245,7 @@ def plot_coverage(
         names = [mathtext(labelled(level, labels)) for level in ticks]
         axes[0, 0].set_xticks(range(len(ticks)), names)
         axes[0, 0].set_xlim(-0.5, len(ticks) - 0.5)
-        share_legend(figure, panels.frame, methods, labels, nominal, ncols)
+        figure.legend(handles=handles, loc="outside lower center", ncols=ncols)
         for axis in axes[-1]:
             axis.set_xlabel(mathtext(labelled(x, labels)))
         figure.supylabel(f"{labelled(measure, labels).capitalize()} (%)", fontsize=7)

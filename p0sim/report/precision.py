@@ -1,14 +1,17 @@
 """How many decimals a number deserves, given its Monte Carlo standard error.
 
 The rule: a measure is printed in one table with the decimals of the first significant digit of
-its median Monte Carlo standard error there, at most two; a cell whose own error is more than ten
-times coarser prints fewer. A share of exactly 0 or 1 is printed as 0 or 100, and only such a share:
-any other gets the decimals that tell it from them.
+its median Monte Carlo standard error there, at most two. A measure that is neither a share nor a
+percentage may have more, up to four, where its median size in the table needs them to show two
+significant digits. A cell whose own error is more than ten times coarser prints fewer. A share of
+exactly 0 or 1 is printed as 0 or 100, and only such a share: any other gets the decimals that tell
+it from them.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -17,6 +20,10 @@ from p0sim.arrays import FloatVector
 from p0sim.columns import MEASURES
 
 MAX_DECIMALS = 2
+# of a measure that is small and neither a share nor a percentage
+MAX_DECIMALS_OF_NUMBERS = 4
+# Fewer estimates than these say almost nothing.
+FEW = 30
 # of a measure without Monte Carlo error
 DECIMALS_OF_THEORY = 1
 DASH = "–"
@@ -52,7 +59,23 @@ def digits_of(mcse: float) -> int:
     return -math.floor(math.log10(mcse))
 
 
-def decimals(mcse: FloatVector) -> list[int]:
+def most_decimals(measure: str, values: FloatVector) -> int:
+    """Decimals that a measure may have in a table of these values at most.
+
+    Examples
+    --------
+    >>> most_decimals("ci_width", np.array([0.0412, 0.05])), most_decimals("coverage", np.ones(1))
+    (3, 2)
+    """
+    sizes = np.abs(values[np.isfinite(values)])
+    middle = float(np.median(sizes)) if sizes.size else 0.0
+    plain = measure not in MEASURES or MEASURES[measure].kind == "number"
+    if middle == 0 or not plain:
+        return MAX_DECIMALS
+    return min(max(digits_of(middle) + 1, MAX_DECIMALS), MAX_DECIMALS_OF_NUMBERS)
+
+
+def decimals(mcse: FloatVector, most: int = MAX_DECIMALS) -> list[int]:
     """Decimals of each cell of one measure in one table.
 
     Examples
@@ -62,7 +85,7 @@ def decimals(mcse: FloatVector) -> list[int]:
     """
     known = mcse[np.isfinite(mcse) & (mcse > 0)]
     common = digits_of(float(np.median(known))) if known.size else DECIMALS_OF_THEORY
-    common = min(max(common, 0), MAX_DECIMALS)
+    common = min(max(common, 0), most)
     return [
         min(common, max(digits_of(own) + 1, 0)) if np.isfinite(own) and own > 0 else common
         for own in mcse.tolist()
@@ -89,3 +112,39 @@ def printed(measure: str, value: float, places: int) -> str:
     while places < MAX_DECIMALS and round(100 * value, places) in (0.0, 100.0):
         places += 1
     return f"{100 * value:.{places}f}"
+
+
+def places_of(measure: str, rows: pd.DataFrame) -> list[int]:
+    """Decimals of a measure in every row of value, mcse, n_used."""
+    most = most_decimals(measure, rows["value"].to_numpy(np.float64))
+    return decimals(printed_mcse(measure, rows), most)
+
+
+def cell_texts(
+    cell: str, measured: Mapping[str, pd.DataFrame], places: Mapping[str, list[int]]
+) -> list[str]:
+    """The template filled in for every target."""
+    columns = [
+        [printed(name, *pair) for pair in zip(rows["value"], places[name], strict=True)]
+        for name, rows in measured.items()
+    ]
+    return [
+        cell.format(**dict(zip(measured, texts, strict=True)))
+        for texts in zip(*columns, strict=True)
+    ]
+
+
+def printed_frame(
+    levels: pd.DataFrame,
+    targets: pd.DataFrame,
+    measured: Mapping[str, pd.DataFrame],
+    places: Mapping[str, list[int]],
+) -> pd.DataFrame:
+    """Levels, measures at printed precision, counts."""
+    frame = levels.copy()
+    for name, rows in measured.items():
+        scale, title = (100, f"{name}_pct") if is_proportion(name) else (1, name)
+        pairs = zip(rows["value"] * scale, places[name], strict=True)
+        frame[title] = [round(value, digits) + 0.0 for value, digits in pairs]
+    counts = targets[["n_attempted", "n_failed"]]
+    return frame.assign(n_used=next(iter(measured.values()))["n_used"], **counts)

@@ -72,6 +72,11 @@ class Mark(NamedTuple):
             "markeredgecolor": self.color,
         }
 
+    def lone(self) -> dict[str, Any]:
+        """The same for a point that rests on almost nothing: small, open, without a line."""
+        apart = {"linestyle": "none", "markersize": 2.5, "markerfacecolor": "white"}
+        return self.line() | apart
+
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
 LINES = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))

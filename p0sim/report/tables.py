@@ -17,8 +17,15 @@ from p0sim.columns import WHOLE_FIT
 from p0sim.errors import InvalidStudyError
 from p0sim.report.grid import Grid, Heading, Line
 from p0sim.report.latex_table import as_latex
-from p0sim.report.notes import note_of
-from p0sim.report.precision import DASH, decimals, is_proportion, printed, printed_mcse
+from p0sim.report.notes import (
+    FIGURE_SPACE,
+    daggers,
+    note_of,
+    with_daggers,
+    with_digits_aligned,
+    with_latex_daggers,
+)
+from p0sim.report.precision import DASH, cell_texts, places_of, printed_frame
 from p0sim.report.renderings import as_html, as_markdown, as_text
 from p0sim.report.selection import (
     factors_of,
@@ -29,6 +36,8 @@ from p0sim.report.selection import (
 )
 
 CELL = "{coverage} ({ci_width}) [{fail_rate}]"
+# of studies that estimate no contrasts
+CELL_OF_FITS = "{sup_error_median} [{fail_rate}]"
 TARGET = ["cell", "method", "estimand"]
 STATISTICS = ["value", "mcse", "n_used"]
 # Levels that speak for themselves: "paper", not "method = paper".
@@ -55,7 +64,7 @@ class PaperTable:
 
     def to_text(self, width: int = TEXT_WIDTH) -> str:
         """Plain text, split into panels of at most `width` characters a line."""
-        return as_text(self.grid, width)
+        return as_text(self.grid, width).replace(FIGURE_SPACE, " ")
 
     def to_markdown(self, path: str | Path | None = None) -> str:
         """A pipe table and its note, written to `path` if there is one."""
@@ -63,7 +72,7 @@ class PaperTable:
 
     def to_latex(self, path: str | Path | None = None) -> str:
         r"""Tabulars for \input; needs \usepackage{booktabs} and no other package."""
-        return _written(as_latex(self.grid), path)
+        return _written(with_latex_daggers(as_latex(self.grid)), path)
 
     def to_html(self, path: str | Path | None = None) -> str:
         """A `table` element without outside resources."""
@@ -90,7 +99,7 @@ def paper_table(
     performance: pd.DataFrame,
     rows: Sequence[str] | None = None,
     cols: Sequence[str] | None = None,
-    cell: str = CELL,
+    cell: str | None = None,
     *,
     group_rows: Sequence[str] | None = None,
     where: Mapping[str, object] | None = None,
@@ -107,9 +116,11 @@ def paper_table(
         Factors, "method" or "estimand", the outermost first. Left out: the
         paper's layout, contrasts within n by L within epsilon. A factor stands
         for its rule where the frame has one.
-    cell : str
-        Template over names of measures. Measures of the whole fit, such as
-        fail_rate, stand beside every estimand of the fit.
+    cell : str, optional
+        Template over names of measures, without formats. Measures of the whole
+        fit, such as fail_rate, stand beside every estimand of the fit. Left out:
+        coverage, length and failures, or errors of the whole fit in a study
+        without contrasts.
     group_rows : sequence of str, optional
         Headings over groups of rows. Left out: everything else that varies.
     where : mapping of str to level, optional
@@ -132,7 +143,8 @@ def paper_table(
     Notes
     -----
     A measure that no replicate supports and a combination that is not part of
-    the design are dashes. Decimals: see `p0sim.report.precision`.
+    the design are dashes. A dagger marks a cell that rests on fewer than 30
+    estimates, unless all do. Decimals: see `p0sim.report.precision`.
 
     Examples
     --------
@@ -146,28 +158,34 @@ def paper_table(
     alpha[1]         93.4
     --------  -----------
     """
+    cell = default_cell(performance) if cell is None else cell
     measures = measures_in(cell, performance)
     targets, measured = table_entries(chosen_rows(performance, where), measures)
     rows, cols, groups = layout(targets, rows, cols, group_rows)
     keys = [*groups, *rows, *cols]
     require_told_apart(targets, keys)
     levels = pd.DataFrame({name: level_texts(targets, name) for name in keys})
-    places = {name: decimals(printed_mcse(name, measured[name])) for name in measures}
-    texts = cell_texts(cell, measured, places)
+    places = {name: places_of(name, measured[name]) for name in measures}
+    texts = with_daggers(cell_texts(cell, measured, places), daggers(measured).tolist())
     frame = printed_frame(
         levels.map(lambda text: labelled(text, labels)), targets, measured, places
     )
     said = note_of(cell, targets, measured, keys, labels) if note is None else note
     grid = grid_of(levels, texts, (rows, cols, groups), cell, said, labels)
-    return PaperTable(frame.rename(columns=dict(labels or {})), grid)
+    return PaperTable(frame.rename(columns=dict(labels or {})), with_digits_aligned(grid))
+
+
+def default_cell(performance: pd.DataFrame) -> str:
+    """The paper's cell, or what can be said of whole fits where nothing has an interval."""
+    known = set(performance["measure"])
+    if "coverage" in known:
+        return CELL
+    return CELL_OF_FITS if {"sup_error_median", "fail_rate"} <= known else "{fail_rate}"
 
 
 def measures_in(cell: str, performance: pd.DataFrame) -> list[str]:
     """Names in a template, each of them a measure of the frame."""
-    try:
-        fields = [name for _, name, _, _ in string.Formatter().parse(cell) if name is not None]
-    except ValueError as problem:
-        raise InvalidStudyError(f"cell must be a template; got {cell!r}: {problem}") from None
+    fields = fields_in(cell)
     known = list(dict.fromkeys(performance["measure"]))
     for name in fields:
         if name not in known:
@@ -175,6 +193,20 @@ def measures_in(cell: str, performance: pd.DataFrame) -> list[str]:
     if not fields:
         raise InvalidStudyError(f"cell must name a measure, as in {CELL!r}; got {cell!r}")
     return list(dict.fromkeys(fields))
+
+
+def fields_in(cell: str) -> list[str]:
+    """Names between the braces of a template, which must stand there alone."""
+    try:
+        parts = list(string.Formatter().parse(cell))
+    except ValueError as problem:
+        raise InvalidStudyError(f"cell must be a template; got {cell!r}: {problem}") from None
+    if any(spec or conversion for _, _, spec, conversion in parts):
+        raise InvalidStudyError(
+            "cell must name measures without a format, as decimals follow the Monte Carlo error; "
+            f"got {cell!r}"
+        )
+    return [name for _, name, _, _ in parts if name is not None]
 
 
 def chosen_rows(performance: pd.DataFrame, where: Mapping[str, object] | None) -> pd.DataFrame:
@@ -235,36 +267,6 @@ def require_told_apart(targets: pd.DataFrame, keys: list[str]) -> None:
             f"rows, cols, group_rows and where must tell all cells apart; "
             f"got several levels of {', '.join(mixed)}"
         )
-
-
-def cell_texts(
-    cell: str, measured: Mapping[str, pd.DataFrame], places: Mapping[str, list[int]]
-) -> list[str]:
-    """The template filled in for every target."""
-    columns = [
-        [printed(name, *pair) for pair in zip(rows["value"], places[name], strict=True)]
-        for name, rows in measured.items()
-    ]
-    return [
-        cell.format(**dict(zip(measured, texts, strict=True)))
-        for texts in zip(*columns, strict=True)
-    ]
-
-
-def printed_frame(
-    levels: pd.DataFrame,
-    targets: pd.DataFrame,
-    measured: Mapping[str, pd.DataFrame],
-    places: Mapping[str, list[int]],
-) -> pd.DataFrame:
-    """Levels, measures at printed precision, counts."""
-    frame = levels.copy()
-    for name, rows in measured.items():
-        scale, title = (100, f"{name}_pct") if is_proportion(name) else (1, name)
-        pairs = zip(rows["value"] * scale, places[name], strict=True)
-        frame[title] = [round(value, digits) + 0.0 for value, digits in pairs]
-    counts = targets[["n_attempted", "n_failed"]]
-    return frame.assign(n_used=next(iter(measured.values()))["n_used"], **counts)
 
 
 def grid_of(

@@ -242,3 +242,62 @@ def test_categorical_keys_make_no_difference(study):
     pd.testing.assert_frame_equal(performance(cells, replicates, estimates), coded)
     figure = plot_qq(estimates.astype(keys), cells=cells, replicates=replicates.astype(keys))
     assert texts(figure) == texts(plot_qq(estimates, cells=cells, replicates=replicates))
+
+
+def on_few(frame, where, used=5):
+    """The frame as if these rows rested on few estimates and were 0."""
+    hit = where & frame["value"].notna()
+    low = frame["value"].where(~hit, 0.01)
+    return frame.assign(n_used=frame["n_used"].mask(hit, used), value=low)
+
+
+def joined(axis):
+    """Finite points of every line that joins points."""
+    lines = [line for line in axis.lines if line.get_linestyle() not in {"None", "none", ""}]
+    return [np.asarray(line.get_ydata())[np.isfinite(line.get_ydata())] for line in lines]
+
+
+def legend_of(legend):
+    return [text.get_text() for text in legend.get_texts()]
+
+
+@pytest.mark.parametrize(("used", "apart"), [(29, True), (30, False)])
+def test_no_line_plunges_to_a_coverage_of_few_estimates(measured, used, apart):
+    figure = plot_coverage(on_few(measured, measured["L_rule"] == "sqrt(log(n))", used), x="L")
+    assert bool(min(ys.min() for ys in joined(figure.axes[0])) > 50) is apart
+    small = [line for line in figure.axes[0].lines if line.get_markersize() == 2.5]
+    assert [float(line.get_ydata()[0]) for line in small if line.get_marker() in "os^"] == (
+        [1.0] * 3 if apart else []
+    )
+    assert ("fewer than 30 estimates" in legend_of(figure.legends[0])) is apart
+
+
+def test_no_line_skips_over_a_point_on_few_estimates(measured):
+    figure = plot_coverage(on_few(measured, measured["L_rule"] == "log(log(n))"), x="L")
+    line = figure.axes[0].containers[0].lines[0]
+    assert np.isnan(line.get_ydata()).tolist() == [False, True, False, True]
+
+
+def test_coverage_of_nothing_but_few_estimates_is_drawn(measured, tmp_path):
+    save_figure(plot_coverage(measured.assign(n_used=3), x="L"), tmp_path / "few")
+    save_figure(plot_consistency(measured.assign(n_used=3)), tmp_path / "rates")
+
+
+def test_rates_leave_points_on_few_estimates_out(growing):
+    part = growing[growing["L_rule"] == "0"]
+    whole = plot_consistency(part[part["n"] < 400])
+    figure = plot_consistency(on_few(part, part["n"] == 400))
+    wanted, got = (legend_of(made.axes[0].get_legend()) for made in (whole, figure))
+    assert got[:3] == wanted[:3]
+    assert got[-1] == "fewer than 30 estimates"
+    assert plot_consistency(on_few(part, part["n"] > 0)) is not None
+
+
+def test_the_cross_of_no_estimate_stands_below_the_axis(measured):
+    figure = plot_coverage(measured, x="L")
+    figure.draw_without_rendering()
+    axis = figure.axes[0]
+    crosses = [line for line in axis.lines if line.get_marker() == "x"]
+    heights = [line.get_transform().transform(line.get_xydata())[0, 1] for line in crosses]
+    assert max(heights) < axis.get_window_extent().y0
+    assert not any(line.get_clip_on() for line in crosses)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from p0sim.report.precision import decimals, printed, printed_mcse
+from p0sim.report.precision import decimals, most_decimals, places_of, printed, printed_mcse
 
 
 def rows(value, mcse, n_used):
@@ -50,3 +50,25 @@ def test_measures_that_are_no_shares_keep_their_unit():
 )
 def test_only_an_exact_share_is_printed_as_0_or_100(measure, value, places, text):
     assert printed(measure, value, places) == text
+
+
+@pytest.mark.parametrize(
+    ("measure", "values", "most"),
+    [
+        ("ci_width", [0.0412, 0.05, 0.03], 3),
+        ("ci_width", [1.4, np.nan], 2),
+        ("bias", [-0.00007], 4),
+        ("bias", [0.0], 2),
+        ("ci_width", [np.nan], 2),
+        ("coverage", [0.01], 2),
+        ("rel_err_se", [0.01], 2),
+        ("a measure of ones own", [0.0412], 3),
+    ],
+)
+def test_only_small_numbers_have_more_than_two_decimals(measure, values, most):
+    assert most_decimals(measure, np.array(values)) == most
+
+
+@pytest.mark.parametrize(("mcse", "places"), [(0.0001, 3), (0.002, 3), (0.01, 2), (0.3, 1)])
+def test_small_numbers_have_no_more_decimals_than_their_mcse_allows(mcse, places):
+    assert places_of("ci_width", rows([0.0412], [mcse], [100])) == [places]

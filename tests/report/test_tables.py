@@ -204,6 +204,8 @@ def test_the_same_table_is_written_as_the_same_bytes(measured, tmp_path):
         ({"rows": ["estimnad"]}, r"did you mean estimand\?"),
         ({"cell": "{covrage}"}, r"cell must name measures .*; got 'covrage'"),
         ({"cell": "{coverage"}, r"cell must be a template"),
+        ({"cell": "{coverage:.1f}"}, r"without a format, as decimals .*; got '{coverage:.1f}'"),
+        ({"cell": "{coverage!r}"}, r"without a format, as decimals .*; got '{coverage!r}'"),
         ({"cell": "x"}, r"cell must name a measure"),
         ({"where": {"n": 300}}, r"n must be one of 100, 200; got 300"),
         ({"rows": ["n"], "cols": ["n"]}, r"must differ; got .*n, n"),
@@ -220,3 +222,88 @@ def test_a_study_without_any_fit_has_a_table(measured):
     table = paper_table(failed)
     assert {cell for line in table.grid.lines for cell in line.cells} == {"– (–) [100]"}
     assert np.isnan(table.frame["coverage_pct"]).all()
+
+
+def with_used(measured, used):
+    """The measures of contrasts as if they rested on `used` estimates where L is 0."""
+    few = (measured["L_rule"] == "0") & (measured["measure"] != "fail_rate")
+    return measured.assign(n_used=measured["n_used"].mask(few & (measured["n_used"] > 0), used))
+
+
+def test_no_cell_means_the_papers_where_there_is_coverage(measured):
+    assert paper_table(measured, cell=None).to_text() == paper_table(measured).to_text()
+    assert paper_table(measured, cell=None).grid.lines[0].cells[3] == "– (–) [100]"
+
+
+def test_a_study_without_contrasts_has_a_table(measured):
+    fits = measured[measured["estimand"] == "theta"]
+    note = paper_table(fits).grid.note
+    assert "Cells: median largest error over theta [no-estimate share in %]." in note
+    shares = paper_table(fits[fits["measure"] == "fail_rate"])
+    assert shares.grid.lines[0].cells[3] == "100"
+    assert "Cells: no-estimate share in %." in shares.grid.note
+
+
+@pytest.mark.parametrize(("used", "marked"), [(1, True), (29, True), (30, False)])
+def test_a_cell_on_few_estimates_has_a_dagger(measured, used, marked):
+    grid = paper_table(with_used(measured, used)).grid
+    assert [cell.endswith("†") for cell in grid.lines[0].cells] == ([marked] + [False] * 3) * 3
+    assert ("†: fewer than 30 estimates." in grid.note) is marked
+
+
+def test_shares_of_all_replicates_have_no_dagger(measured):
+    table = paper_table(with_used(measured, 3), cell="{fail_rate}")
+    assert "†" not in table.to_text()
+
+
+def test_where_all_cells_rest_on_few_the_note_says_so_once(measured):
+    used = measured["n_used"].clip(upper=12)
+    text = paper_table(measured.assign(n_used=used)).to_text()
+    assert "†" not in text
+    assert text.replace("\n", " ").count("Every cell rests on fewer than 30 estimates.") == 1
+
+
+def test_the_largest_error_is_that_of_cells_with_enough_estimates(measured):
+    few = with_used(measured, 3)
+    coverage = (few["measure"] == "coverage") & (few["n_used"] == 3)
+    note = paper_table(few.assign(mcse=few["mcse"].mask(coverage, 0.5))).grid.note
+    firm = measured[(measured["measure"] == "coverage") & (measured["L_rule"] != "0")]
+    worst = 100 * firm["mcse"].max()
+    assert f"Largest Monte Carlo standard error of coverage: {worst:.2g} points" in note
+
+
+def test_single_numbers_stay_aligned_beside_a_dagger(measured):
+    """With L down the rows one column holds marked and unmarked cells."""
+    where = {"method": "nonprivate", "n": 100, "epsilon": "2", "estimand": "alpha[1]-alpha[2]"}
+    table = paper_table(with_used(measured, 3), ["L"], ["n"], "{coverage}", where=where)
+    rows = [line for line in table.to_text().splitlines() if re.match(r"0 |log\(log", line)]
+    assert rows[0].endswith("†")
+    assert len(rows[0]) - 1 == len(rows[1])
+    assert "\u2007" not in table.to_text()
+    source = table.to_latex()
+    assert re.search(r"& \d+\\rlap\{\$\^\\dagger\$\} \\\\", source)
+    assert "$^\\dagger$: fewer than 30 estimates." in source
+    assert source.isascii()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_latex_compiles_with_daggers(measured, tmp_path):
+    paper_table(with_used(measured, 3)).to_latex(tmp_path / "table.tex")
+    (tmp_path / "main.tex").write_text(
+        r"\documentclass{article}\usepackage{booktabs}\begin{document}\input{table}\end{document}"
+    )
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "main.tex"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout[-2000:]
+    assert "Overfull" not in run.stdout
+
+
+def test_short_lengths_show_two_significant_digits(measured):
+    widths = measured["measure"] == "ci_width"
+    short = measured.assign(
+        value=measured["value"].mask(widths, 0.0412), mcse=measured["mcse"].mask(widths, 1e-5)
+    )
+    table = paper_table(short, cell="{ci_width}")
+    assert table.grid.lines[0].cells[0] == "0.041"
+    assert table.frame["ci_width"].dropna().unique().tolist() == [0.041]
