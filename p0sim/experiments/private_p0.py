@@ -234,15 +234,15 @@ class CellExperiment:
             2 Phi(1.96/sqrt(1 + rho)) - 1, rho = tau/v_ii, where the two v_ii agree (derived here).
         """
         tau = self._noise_variance(spec)
-        used, true = (
-            model_covariance(self.model, tau, spec.margins, variance).contrast_variances(
-                self.weights
-            )
-            for variance in (spec.variance, "noise")
-        )
         quantile = norm.ppf((1 + self.study.level) / 2)
         # parameters so large that variances underflow have no prediction
         with np.errstate(all="ignore"):
+            used, true = (
+                model_covariance(self.model, tau, spec.margins, variance).contrast_variances(
+                    self.weights
+                )
+                for variance in (spec.variance, "noise")
+            )
             coverage: FloatVector = 2 * norm.cdf(quantile * np.sqrt(used / true)) - 1
         return coverage
 

@@ -207,3 +207,10 @@ def test_a_factor_out_of_range_is_refused(factors, words):
 def test_an_estimand_that_names_nothing_is_refused(term):
     with pytest.raises(p0.P0SimError):
         experiment(estimands={"contrasts": [term]}).in_cell(cell())
+
+
+def test_parameters_beyond_floating_point_have_no_prediction_and_no_warning():
+    """L = 1000: every variance underflows; warnings are errors in this suite."""
+    study = experiment()
+    here = study.in_cell(cell(n=20, q=2, L=1000.0))
+    assert not np.isfinite(here.predicted_coverage(study.specs["paper"])[0])
