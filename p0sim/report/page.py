@@ -77,7 +77,7 @@ def write_page(material: Material, folder: Path) -> Path:
     table.to_latex(folder / "table.tex")
     table.to_csv(folder / "table.csv")
     material.performance.to_csv(
-        folder / "performance.csv", index=False, lineterminator="\n", float_format="%.7g"
+        folder / "performance.csv", index=False, lineterminator="\n", float_format="%.6g"
     )
     for name, figure in figures_of(material).items():
         save_figure(figure, folder / name)
