@@ -338,6 +338,8 @@ class StudyResults:
 def _with_predictions(measured: pd.DataFrame, predictions: pd.DataFrame) -> pd.DataFrame:
     """The same frame with a row predicted_coverage after each target's own measures."""
     coverage = measured[measured["measure"] == "coverage"]
+    if coverage.empty:
+        return measured
     keys = ["cell", "method", "estimand"]
     rows = coverage.reset_index().merge(predictions, on=keys, validate="1:1").set_index("index")
     rows = rows.assign(
