@@ -17,6 +17,7 @@ from p0sim.engine.runner import run_study
 from p0sim.engine.store import Store, StudyRecord
 from p0sim.errors import InvalidStudyError
 from p0sim.experiments.private_p0 import PrivateP0
+from p0sim.performance.predictions import with_predictions
 from p0sim.performance.summarise import performance
 from p0sim.replicate import Cell
 from p0sim.validation import nearest
@@ -254,6 +255,10 @@ class StudyResults:
 
     @cached_property
     def _performance(self) -> pd.DataFrame:
+        if self.replicates.empty:
+            raise InvalidStudyError(
+                f"{self.directory} must hold at least one finished block of replicates; got none"
+            )
         asked = self.predictions.groupby("cell", sort=False)["estimand"].unique()
         measured = performance(
             self.cells,
@@ -261,7 +266,7 @@ class StudyResults:
             self.estimates,
             estimands={str(cell): list(names) for cell, names in asked.items()},
         )
-        return _with_predictions(measured, self.predictions)
+        return with_predictions(measured, self.predictions)
 
     def paper_table(
         self,
@@ -333,21 +338,3 @@ class StudyResults:
     def __repr__(self) -> str:
         done = len(self.replicates)
         return f"StudyResults({str(self.directory)!r}, cells={len(self.cells)}, fits={done})"
-
-
-def _with_predictions(measured: pd.DataFrame, predictions: pd.DataFrame) -> pd.DataFrame:
-    """The same frame with a row predicted_coverage after each target's own measures."""
-    coverage = measured[measured["measure"] == "coverage"]
-    if coverage.empty:
-        return measured
-    keys = ["cell", "method", "estimand"]
-    rows = coverage.reset_index().merge(predictions, on=keys, validate="1:1").set_index("index")
-    rows = rows.assign(
-        measure="predicted_coverage",
-        value=rows["predicted_coverage"],
-        mcse=float("nan"),
-        lower=float("nan"),
-        upper=float("nan"),
-    )
-    both = pd.concat([measured, rows[measured.columns]])
-    return both.sort_index(kind="stable").reset_index(drop=True)

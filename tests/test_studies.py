@@ -248,3 +248,21 @@ def test_too_many_workers_are_refused(tmp_path):
     with pytest.raises(TypeError, match="n_jobs must be a whole number; got '2'"):
         study.run(tmp_path / "results", n_jobs="2", progress=False)
     assert not (tmp_path / "results").exists()
+
+
+def test_a_study_without_a_finished_block_is_refused_and_leaves_no_page(tmp_path):
+    results = run_text(ALL_FIT, tmp_path)
+    for path in (results.directory / "replicates").iterdir():
+        path.unlink()
+    with pytest.raises(p0.InvalidStudyError, match="at least one finished block"):
+        p0.open_study(results.directory).write_report(tmp_path / "report")
+    assert not (tmp_path / "report").exists()
+
+
+def test_a_study_cut_short_before_its_predictions_can_be_looked_at(tmp_path):
+    """Predictions are written at the end of a run; a table and a page do not need them."""
+    results = run_text(ALL_FIT, tmp_path)
+    (results.directory / "predictions.parquet").unlink()
+    cut = p0.open_study(results.directory)
+    assert "alpha[1]" in cut.paper_table().to_text()
+    assert cut.write_report(tmp_path / "report").is_file()
