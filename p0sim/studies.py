@@ -34,7 +34,7 @@ PREDICTIONS = "predictions.parquet"
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A study file, checked and ready to run.
+    r"""A study file, checked and ready to run.
 
     Attributes
     ----------
@@ -47,8 +47,17 @@ class Study:
 
     Examples
     --------
-    >>> study = Study.from_toml("simulations/coverage.toml")        # doctest: +SKIP
-    >>> results = study.run("results/coverage", n_jobs=2)           # doctest: +SKIP
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "tiny.toml").write_text(
+    ...     "study = {name = 'tiny', seed = 1, reps = 5}\n"
+    ...     "factors = {n = [20], q = [2], L = [0], epsilon = [2]}\n"
+    ...     "methods = {balanced = {}}\n"
+    ... )
+    >>> study = Study.from_toml(folder / "tiny.toml")
+    >>> results = study.run(folder / "tiny", n_jobs=1, progress=False)
+    >>> len(results.replicates)
+    5
     """
 
     file: StudyFile
