@@ -249,3 +249,43 @@ def test_the_largest_error_falls_as_the_reference_says(tmp_path):
     assert max(far) < 4
     quiet = rows[rows["estimator"] == "no noise"]
     assert min(distance(row, "raw") for _, row in quiet.iterrows()) > 4
+
+
+TAIL = """
+[study]
+name = "tail"
+seed = 41
+reps = 10000
+
+[factors]
+n = [100]
+q = [3]
+L = ["log(log(n))"]
+epsilon = ["log(n)/n^(1/4)"]
+
+[estimands]
+contrasts = ["alpha[1]"]
+
+[methods]
+nonprivate = { release = false }
+balanced = { variance = "noise" }
+"""
+
+
+def test_noise_aware_lengths_have_a_tail_of_index_1(tmp_path):
+    """What `tail_variance` supposes: of the lengths beyond 10, a quarter lies beyond 40.
+
+    For index 2, a finite variance up to a logarithm, it would be a sixteenth. With about 70 lengths
+    beyond 10, a true quarter falls below 1/8 with probability about 5e-3, and a sixteenth reaches
+    it with about 4 %. Control: without noise no length comes near 10.
+    """
+    (tmp_path / "tail.toml").write_text(TAIL)
+    results = p0.Study.from_toml(tmp_path / "tail.toml").run(tmp_path / "out", progress=False)
+    lengths = (results.estimates["upper"] - results.estimates["lower"]).groupby(
+        results.estimates["method"]
+    )
+    private = lengths.get_group("balanced")
+    beyond = int((private > 10).sum())
+    assert beyond > 30
+    assert (private > 40).sum() / beyond > 1 / 8
+    assert lengths.get_group("nonprivate").max() < 10

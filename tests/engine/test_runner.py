@@ -159,6 +159,7 @@ def test_shared_factor_means_the_same_networks_and_new_noise(tmp_path, shared):
 
 
 def test_global_random_state_is_neither_read_nor_touched(tmp_path):
+    """Legacy calls on purpose: the global state is set, watched and must make no difference."""
     np.random.seed(3)  # noqa: NPY002
     random.seed(3)
     before = repr(np.random.get_state()), random.getstate()  # noqa: NPY002

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -82,23 +83,28 @@ def test_values_are_neither_clamped_nor_balanced():
     assert z.out_degree.sum() != z.in_degree.sum()
 
 
+def release(epsilon):
+    return p0.simulate_release(degrees(), epsilon=epsilon, rng=np.random.default_rng(0))
+
+
 @pytest.mark.parametrize("bad", [0, 0.0, -1, -1.0, np.nan, np.inf, -np.inf])
 def test_epsilon_must_be_positive_and_finite(bad):
-    call = lambda: p0.simulate_release(degrees(), epsilon=bad, rng=np.random.default_rng(0))  # noqa: E731
-    refusal(call, "epsilon must be positive and finite", f"got {float(bad)}"[:7])
+    refusal(
+        partial(release, epsilon=bad),
+        "epsilon must be positive and finite",
+        f"got {float(bad)}"[:7],
+    )
 
 
 @pytest.mark.parametrize("tiny", [1e-12, 1e-20, 5e-324])
 def test_tiny_epsilon_is_refused_and_never_noiseless(tiny):
     """Floating-point geometric draws would clip to 0 noise here and publish the true degrees."""
-    call = lambda: p0.simulate_release(degrees(), epsilon=tiny, rng=np.random.default_rng(0))  # noqa: E731
-    refusal(call, "epsilon", f"{tiny:g}")
+    refusal(partial(release, epsilon=tiny), "epsilon", f"{tiny:g}")
 
 
 @pytest.mark.parametrize("bad", [True, None, "2", 1j, np.array([1.0, 2.0])])
 def test_epsilon_must_be_a_number(bad):
-    call = lambda: p0.simulate_release(degrees(), epsilon=bad, rng=np.random.default_rng(0))  # noqa: E731
-    refusal(call, "epsilon", error=TypeError)
+    refusal(partial(release, epsilon=bad), "epsilon", error=TypeError)
 
 
 def test_large_epsilon_is_silent_and_noiseless():
