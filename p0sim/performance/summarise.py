@@ -104,7 +104,9 @@ def estimands_of_cells(
     found = {str(cell): list(names) for cell, names in by_cell}
     asked = {cell: list((estimands or {}).get(cell, ())) for cell in cells["cell"].tolist()}
     expected = {c: list(dict.fromkeys([*asked[c], *found.get(c, [])])) for c in asked}
-    sizes = dict(zip(cells["cell"], cells["n"] if "n" in cells else [0] * len(cells), strict=True))
+    # As codes: a missing n is a size of its own, and pandas' NA has no truth value.
+    size, _ = group_codes(cells, [name for name in cells if name == "n"])
+    sizes = dict(zip(cells["cell"], size.tolist(), strict=True))
     for cell in (c for c in asked if not expected[c]):
         alike = [c for c in found if sizes.get(c) == sizes[cell]] or list(found)
         expected[cell] = list(dict.fromkeys(name for c in alike for name in found[c]))
