@@ -119,6 +119,15 @@ FRAMES: Mapping[str, tuple[Column, ...]] = MappingProxyType(
 
 TARGET_REPS = Column("target_reps", "replicates asked for in the cell", "replicates", "integer")
 
+# How far a study is; these follow the columns of a cell.
+PROGRESS: tuple[Column, ...] = (
+    Column("n_done", "replicates that are there", "replicates", "integer"),
+    Column("n_fits", "fits of all methods in them", "fits", "integer"),
+    *(Column(status, f"fits that ended in {status}", "fits", "integer") for status in STATUSES),
+    Column("n_problems", "errors and warnings", "problems", "integer"),
+    Column("seconds", "time of the workers", "seconds", "number"),
+)
+
 PERFORMANCE: tuple[Column, ...] = (
     METHOD,
     ESTIMAND,

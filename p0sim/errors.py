@@ -35,6 +35,10 @@ class StudyMismatchError(P0SimError, ValueError):
     """A results directory that belongs to another study."""
 
 
+class CannotWriteError(P0SimError, OSError):
+    """A results directory that a full or read-only disk refuses to write."""
+
+
 class NoEstimateError(P0SimError):
     """The moment equations have no solution; known before any solving.
 

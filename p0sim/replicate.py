@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from p0sim.columns import STATUSES
+from p0sim.columns import FITTED, STATUSES
 from p0sim.errors import InvalidStudyError
 
 TRUTH, NETWORK, NOISE, OTHER = range(4)
@@ -54,37 +54,33 @@ class Outcome:
 
     Parameters
     ----------
-    method : str
-        Name of the method, as the study file has it.
     status : str
         How it ended: one of `p0sim.columns.STATUSES`.
     reason : str
         Why there is no estimate; empty when there is one.
     n_iter : int
         Solver iterations; -1 when unknown.
-    residual, sup_error, seconds : float
-        Largest residual, largest error over all parameters, time taken; nan when unknown.
+    residual, sup_error : float
+        Largest residual, largest error over all parameters; nan when unknown.
     estimates : tuple of dict
         One dict an estimand, with the keys of ESTIMATE_FIELDS; missing numbers are nan.
 
     Raises
     ------
     InvalidStudyError
-        If status is not a known one.
+        If status is not a known one, or there are estimates beside another status than ok.
 
     Examples
     --------
-    >>> Outcome("paper", "no_estimate", reason="out_degree of node 3 is 0").estimates
+    >>> Outcome("no_estimate", reason="out_degree of node 3 is 0").estimates
     ()
     """
 
-    method: str
     status: str
     reason: str = ""
     n_iter: int = -1
     residual: float = float("nan")
     sup_error: float = float("nan")
-    seconds: float = float("nan")
     estimates: tuple[dict[str, Any], ...] = field(default=())
 
     def __post_init__(self) -> None:
@@ -92,6 +88,8 @@ class Outcome:
             raise InvalidStudyError(
                 f"status must be one of {', '.join(STATUSES)}; got {self.status!r}"
             )
+        if self.estimates and self.status != FITTED:
+            raise InvalidStudyError(f"estimates must come with status ok; got {self.status!r}")
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ class Streams:
     shared_key : tuple of int
         The same without the factors across which networks are shared.
     rep : int
-        Number of the replicate, from 1.
+        Number of the replicate, from 1; 0 for a trial that is not kept.
 
     Examples
     --------
@@ -152,6 +150,12 @@ class Streams:
         return np.random.Generator(np.random.PCG64(sequence))
 
 
+# The fits of one data set by the name of their method, each run when called and apart from the
+# others: one that raises leaves theirs alone. The engine calls them in file order and times them.
+Fit: TypeAlias = Callable[[], Outcome]
+Simulate: TypeAlias = Callable[[Streams], Mapping[str, Fit]]
+
+
 class Experiment(Protocol):
     """What the engine needs to know of an experiment; instances must pickle."""
 
@@ -163,6 +167,11 @@ class Experiment(Protocol):
     @property
     def shared_factors(self) -> frozenset[str]:
         """Factors across which the truth and the networks are the same."""
+        ...
+
+    @property
+    def sources(self) -> Mapping[str, str]:
+        """Texts of the Python files that the study file names, by their names there."""
         ...
 
     def content(self, cell: Cell) -> dict[str, Any]:
@@ -177,8 +186,8 @@ class Experiment(Protocol):
         """Seconds a replicate, a first guess."""
         ...
 
-    def prepare(self, cell: Cell) -> Callable[[Streams], list[Outcome]]:
-        """Work done once a block; the result simulates one replicate."""
+    def prepare(self, cell: Cell) -> Simulate:
+        """Work done once a block; the result simulates one data set."""
         ...
 
 

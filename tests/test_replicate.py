@@ -13,7 +13,12 @@ from p0sim.replicate import Cell, Outcome, hash_words
 
 def test_unknown_status_is_refused():
     with pytest.raises(InvalidStudyError, match=r"status must be one of ok, .*; got 'fine'"):
-        Outcome("paper", "fine")
+        Outcome("fine")
+
+
+def test_estimates_beside_a_failure_are_refused():
+    with pytest.raises(InvalidStudyError, match="estimates must come with status ok; got 'error'"):
+        Outcome("error", estimates=({"estimand": "mu"},))
 
 
 def test_words_are_the_128_bit_hash_in_order():
@@ -24,7 +29,7 @@ def test_words_are_the_128_bit_hash_in_order():
 
 def test_cells_and_outcomes_pickle():
     cell = Cell("0f", {"n": 3}, {"n": "3"}, 5)
-    outcome = Outcome("paper", "no_estimate", "out_degree of node 1 is 0")
+    outcome = Outcome("no_estimate", "out_degree of node 1 is 0")
     again = pickle.loads(pickle.dumps((cell, outcome)))
     assert again[0] == cell
     assert again[1].reason == outcome.reason

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from p0sim.columns import FRAMES
+from p0sim.columns import DTYPES, FRAMES, Column
+from p0sim.engine.files import TEMPORARY, write_whole
+from p0sim.engine.tally import EMPTY, Tally, count_statuses, fit_seconds, tally_of
 
 MARK = "replicates"
 SIDES = tuple(frame for frame in FRAMES if frame != MARK)
 SUFFIX = ".parquet"
-TEMPORARY = ".tmp"
 METADATA_KEY = b"p0sim"
+# What reading a damaged file may raise.
+UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException)
 ARROW_TYPES = {
     "text": pa.string(),
     "integer": pa.int64(),
@@ -89,7 +92,32 @@ def table_of(frame: str, rows: Sequence[Sequence[Any]]) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=typed)
 
 
-def write_block(directory: Path, block: Block, tables: Mapping[str, pa.Table]) -> None:
+def typed_frame(table: pa.Table, columns: Iterable[Column]) -> pd.DataFrame:
+    """Frame of a table, its kinds as the columns say."""
+    frame = table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
+    typed: pd.DataFrame = frame.astype({column.name: DTYPES[column.kind] for column in columns})
+    return typed
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What reading a block in full has shown.
+
+    Attributes
+    ----------
+    damage : str
+        Why it cannot be trusted; empty when it can.
+    tally : Tally
+        Counts of its rows; empty when it is damaged.
+    """
+
+    damage: str = ""
+    tally: Tally = EMPTY
+
+
+def write_block(
+    directory: Path, block: Block, tables: Mapping[str, pa.Table], tally: Tally
+) -> None:
     """Store the tables of a block, all of them or none.
 
     Parameters
@@ -97,9 +125,11 @@ def write_block(directory: Path, block: Block, tables: Mapping[str, pa.Table]) -
     directory : Path
         The study's directory, its folders made.
     block : Block
-        Which replicates.
+        Which replicates; not stored yet.
     tables : mapping of str to Table
         One table a frame.
+    tally : Tally
+        Counts of their rows.
 
     Raises
     ------
@@ -108,13 +138,14 @@ def write_block(directory: Path, block: Block, tables: Mapping[str, pa.Table]) -
     """
     payloads = {frame: encode(tables[frame]) for frame in SIDES}
     digests = {frame: _digest(payload) for frame, payload in payloads.items()}
+    metadata = {"block": block.name, "digests": digests, "tally": asdict(tally)}
     # The mark comes last: a block counts only once everything else of it is on disk.
-    payloads[MARK] = encode(tables[MARK], {"block": block.name, "digests": digests})
-    write_whole({_path(directory, frame, block): payloads[frame] for frame in payloads})
+    payloads[MARK] = encode(tables[MARK], metadata)
+    write_whole({block_path(directory, frame, block): payloads[frame] for frame in payloads})
 
 
-def find_damage(directory: Path, block: Block) -> str:
-    """Why a block cannot be trusted; empty when it can.
+def verify_block(directory: Path, block: Block) -> Verdict:
+    """Read every byte of a block and say whether it can be trusted.
 
     Parameters
     ----------
@@ -126,24 +157,53 @@ def find_damage(directory: Path, block: Block) -> str:
     try:
         mark = read_table(directory, MARK, block)
         metadata = json.loads(mark.schema.metadata[METADATA_KEY])
-        name, digests = metadata["block"], metadata["digests"]
-    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
-        return f"{MARK} cannot be read"
-    if name != block.name or not mark.schema.equals(schema(MARK)):
-        return f"{MARK} is that of another block"
-    return next((found for side in SIDES if (found := _side(directory, side, block, digests))), "")
+        name, digests = metadata["block"], dict(metadata["digests"])
+    except UNREADABLE:
+        return Verdict(f"{MARK} cannot be read")
+    if name != block.name:
+        return Verdict(f"{MARK} is that of another block")
+    damaged = filter(None, (_side(directory, side, block, digests) for side in SIDES))
+    damage = next(damaged, "")
+    return Verdict(damage) if damage else _tallied(directory, block, mark, metadata)
 
 
 def read_table(directory: Path, frame: str, block: Block) -> pa.Table:
-    """Read one table of a block, page checksums verified."""
-    with pq.ParquetFile(_path(directory, frame, block), page_checksum_verification=True) as file:
-        return file.read(use_threads=False)
+    """Read one table of a block, page checksums verified.
+
+    Raises
+    ------
+    OSError, ValueError or ArrowException
+        If it is missing, damaged or not of this frame; UNREADABLE holds them all.
+    """
+    path = block_path(directory, frame, block)
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        table = file.read(use_threads=False)
+    if not table.schema.equals(schema(frame)):
+        raise ValueError(f"{path} does not hold the columns of {frame}")
+    return table
 
 
 def remove_block(directory: Path, block: Block) -> None:
     """Delete a block, its mark first, so that no half of it ever counts."""
     for frame in (MARK, *SIDES):
-        _path(directory, frame, block).unlink(missing_ok=True)
+        block_path(directory, frame, block).unlink(missing_ok=True)
+
+
+def remove_leftovers(directory: Path) -> None:
+    """Delete what a killed run left: files without their mark, and temporary ones."""
+    marks = {path.name for path in (directory / MARK).glob(f"*{SUFFIX}")}
+    for side in SIDES:
+        for path in (directory / side).glob(f"*{SUFFIX}"):
+            if path.name not in marks:
+                path.unlink()
+    for folder in (directory, *(directory / frame for frame in FRAMES)):
+        for path in folder.glob(f".*{TEMPORARY}"):
+            path.unlink()
+
+
+def block_path(directory: Path, frame: str, block: Block) -> Path:
+    """File of one table of a block."""
+    return directory / frame / f"{block.name}{SUFFIX}"
 
 
 def encode(table: pa.Table, metadata: Mapping[str, Any] | None = None) -> bytes:
@@ -155,48 +215,27 @@ def encode(table: pa.Table, metadata: Mapping[str, Any] | None = None) -> bytes:
     return payload
 
 
-def write_whole(payloads: Mapping[Path, bytes]) -> None:
-    """Write files so that each is seen whole or not at all, the last one last."""
-    temporaries = {path: path.with_name(f".{path.name}{TEMPORARY}") for path in payloads}
+def _tallied(directory: Path, block: Block, mark: pa.Table, metadata: Mapping[str, Any]) -> Verdict:
+    """Verdict on a block whose tables are whole: its tally is checked, or made if it has none."""
     try:
-        for path, payload in payloads.items():
-            _write_synced(temporaries[path], payload)
-        for path, temporary in temporaries.items():
-            temporary.replace(path)
-            _sync_folder(path.parent)
-    finally:
-        for temporary in temporaries.values():
-            temporary.unlink(missing_ok=True)
+        if "tally" not in metadata:
+            sides = {side: read_table(directory, side, block) for side in SIDES}
+            return Verdict(tally=tally_of({MARK: mark, **sides}, fit_seconds(sides["timings"])))
+        tally = Tally.from_json(metadata["tally"])
+    except UNREADABLE:
+        return Verdict(f"{MARK} cannot be read")
+    # Page checksums do not reach the metadata.
+    right = tally.counts == count_statuses(mark)
+    return Verdict(tally=tally) if right else Verdict(f"{MARK} has a wrong tally")
 
 
 def _side(directory: Path, frame: str, block: Block, digests: Mapping[str, str]) -> str:
     try:
-        payload = _path(directory, frame, block).read_bytes()
+        payload = block_path(directory, frame, block).read_bytes()
     except OSError:
         return f"{frame} cannot be read"
     return "" if _digest(payload) == digests.get(frame) else f"{frame} is damaged"
 
 
-def _write_synced(path: Path, payload: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(payload)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename survive a power cut; Windows cannot, and does not need to."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
 def _digest(payload: bytes) -> str:
     return hashlib.sha256(payload).hexdigest()
-
-
-def _path(directory: Path, frame: str, block: Block) -> Path:
-    return directory / frame / f"{block.name}{SUFFIX}"

@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from p0sim.columns import FACTORS, PERFORMANCE, RULE_SUFFIX, TARGET_REPS, column_names
+from p0sim.columns import FACTORS, PERFORMANCE, PROGRESS, RULE_SUFFIX, TARGET_REPS, column_names
 from p0sim.engine.streams import EXACT_LIMIT, SEED_LIMIT, WORD_LIMIT, canonical_number, cell_id
 from p0sim.errors import InvalidStudyError
 from p0sim.formulas import FUNCTIONS, evaluate, names_in
@@ -31,6 +31,7 @@ RESERVED = {
     *column_names("replicates"),
     *column_names("estimates"),
     TARGET_REPS.name,
+    *(column.name for column in PROGRESS),
     EXCLUDE,
 }
 
@@ -63,6 +64,8 @@ class StudyFile:
         The tables model, estimands, methods and measures, unchecked: the experiment's own.
     document : dict
         The whole file, as stored beside the results.
+    folder : str
+        Where it stands; paths within it are relative to that.
     """
 
     study: StudySection
@@ -70,6 +73,7 @@ class StudyFile:
     excluded: tuple[dict[str, Level], ...]
     sections: dict[str, Any]
     document: dict[str, Any] = field(repr=False)
+    folder: str = "."
 
 
 def read_study_file(path: str | Path) -> StudyFile:
@@ -103,16 +107,18 @@ No such file or directory
         raise InvalidStudyError(f"study file {path} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidStudyError(f"study file {path} is not valid TOML: {error}") from None
-    return parse_study(document)
+    return parse_study(document, str(Path(path).parent.resolve()))
 
 
-def parse_study(document: Mapping[str, Any]) -> StudyFile:
+def parse_study(document: Mapping[str, Any], folder: str = ".") -> StudyFile:
     """Check the tables of a study file that the engine owns.
 
     Parameters
     ----------
     document : mapping
         The file as tomllib reads it.
+    folder : str
+        Where the file stands.
 
     Raises
     ------
@@ -131,7 +137,7 @@ def parse_study(document: Mapping[str, Any]) -> StudyFile:
     factors = {name: _levels(name, table[name]) for name in table if name != EXCLUDE}
     excluded = _holes(table.get(EXCLUDE, []), factors)
     sections = {name: _table(document, name) for name in SECTIONS}
-    return StudyFile(study, factors, excluded, sections, dict(document))
+    return StudyFile(study, factors, excluded, sections, dict(document), folder)
 
 
 def build_cells(

@@ -5,9 +5,6 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import threadpoolctl
@@ -51,28 +48,3 @@ def versions() -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             found[package] = "not installed"
     return found
-
-
-@contextmanager
-def single_threaded() -> Iterator[None]:
-    """Hold BLAS, OpenMP and numba to one thread.
-
-    Sums over several threads depend on their number in the last bits, so a run with one worker
-    must be held to one thread as well.
-
-    Examples
-    --------
-    >>> with single_threaded():
-    ...     max((pool["num_threads"] for pool in threadpoolctl.threadpool_info()), default=1)
-    1
-    """
-    numba = sys.modules.get("numba")
-    before = numba.get_num_threads() if numba else 1
-    with threadpoolctl.threadpool_limits(limits=1):
-        try:
-            if numba:
-                numba.set_num_threads(1)
-            yield
-        finally:
-            if numba:
-                numba.set_num_threads(before)

@@ -29,6 +29,9 @@ class SilentReporter:
     def advance(self, n_reps: int, seconds_left: float) -> None:
         """A block came in."""
 
+    def drop(self, n_reps: int) -> None:
+        """So many replicates are not needed after all."""
+
     def note(self, text: str) -> None:
         """Something the user should know."""
 
@@ -76,6 +79,9 @@ class LineReporter(SilentReporter):
             left = readable_seconds(seconds_left)
             self.note(f"{self._count} of {self._total} replicates, {rate}, {left} left")
 
+    def drop(self, n_reps: int) -> None:  # noqa: D102
+        self._total -= n_reps
+
     def note(self, text: str) -> None:  # noqa: D102
         print(text, file=self._stream, flush=True)
 
@@ -119,6 +125,11 @@ class BarReporter(LineReporter):
         if self._task is not None:
             left = f"{readable_seconds(seconds_left)} left"
             self._bar.update(self._task, advance=n_reps, left=left)
+
+    def drop(self, n_reps: int) -> None:  # noqa: D102
+        super().drop(n_reps)
+        if self._task is not None:
+            self._bar.update(self._task, total=self._total)
 
     def note(self, text: str) -> None:  # noqa: D102
         self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)

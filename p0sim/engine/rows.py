@@ -1,16 +1,15 @@
-"""Rows of the frames from what one replicate did: outcomes, an error, warnings."""
+"""Rows of the frames from what came of a replicate: outcomes, failures, warnings."""
 
 from __future__ import annotations
 
 import sysconfig
 import traceback
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from p0sim.columns import FRAMES
-from p0sim.errors import InvalidStudyError
 from p0sim.replicate import ESTIMATE_FIELDS, Outcome
 
 PACKAGE_FOLDER = Path(__file__).parents[1]
@@ -18,6 +17,7 @@ FOREIGN_FOLDERS = (sysconfig.get_path("stdlib"), "<", "site-packages")
 LONGEST_MESSAGE = 500
 MOST_WARNINGS = 10
 
+Key: TypeAlias = tuple[str, str, int]
 Rows: TypeAlias = dict[str, list[tuple[Any, ...]]]
 
 
@@ -26,58 +26,55 @@ def no_rows() -> Rows:
     return {frame: [] for frame in FRAMES}
 
 
-def outcome_rows(cell: str, methods: Sequence[str], rep: int, outcomes: Iterable[Outcome]) -> Rows:
-    """Rows of a replicate that ran to its end.
+def fit_rows(key: Key, outcome: Outcome) -> Rows:
+    """Rows of one fit: how it ended, and its estimates.
 
-    Raises
-    ------
-    InvalidStudyError
-        If the outcomes are not one for each method.
+    Parameters
+    ----------
+    key : tuple
+        Cell, method and replicate.
+    outcome : Outcome
+        What the method made of the data.
     """
-    outcomes = list(outcomes)
-    got = [outcome.method for outcome in outcomes]
-    if sorted(got) != sorted(methods):
-        raise InvalidStudyError(
-            f"outcomes must be one for each of {', '.join(methods)}; got {', '.join(got)}"
-        )
-    rows = no_rows()
-    for outcome in sorted(outcomes, key=lambda outcome: methods.index(outcome.method)):
-        _add_outcome(rows, (cell, outcome.method, rep), outcome)
-    return rows
-
-
-def _add_outcome(rows: Rows, key: tuple[str, str, int], outcome: Outcome) -> None:
     n_iter = int(outcome.n_iter) if outcome.n_iter >= 0 else None
     sizes = float(outcome.residual), float(outcome.sup_error)
-    rows["replicates"].append((*key, outcome.status, outcome.reason, n_iter, *sizes))
-    rows["timings"].append((*key, float(outcome.seconds)))
+    estimates = []
     for estimate in outcome.estimates:
         estimand, *numbers = (estimate[name] for name in ESTIMATE_FIELDS)
-        rows["estimates"].append((*key, estimand, *map(float, numbers)))
+        estimates.append((*key, estimand, *map(float, numbers)))
+    return {
+        "replicates": [(*key, outcome.status, outcome.reason, n_iter, *sizes)],
+        "estimates": estimates,
+    }
 
 
-def error_rows(cell: str, methods: Sequence[str], rep: int, error: Exception) -> Rows:
-    """Rows of a replicate that raised: no method has anything, and the place is named."""
-    message = _one_line(f"{type(error).__name__}: {error}")
-    outcomes = [Outcome(method, "error", reason=message) for method in methods]
-    rows = outcome_rows(cell, methods, rep, outcomes)
-    rows["problems"].append((cell, "", rep, "error", message, _raised_at(error)))
-    return rows
+def error_rows(key: Key, error: BaseException) -> list[tuple[Any, ...]]:
+    """One row that names the error and its place."""
+    return [(*key, "error", said_by(error), _raised_at(error))]
 
 
-def warning_rows(
-    cell: str, rep: int, caught: Sequence[warnings.WarningMessage]
-) -> list[tuple[Any, ...]]:
-    """One row a text and place, a few a replicate: the same however replicates are blocked."""
+def warning_rows(key: Key, caught: Sequence[warnings.WarningMessage]) -> list[tuple[Any, ...]]:
+    """One row a text and place, a few a fit: the same however replicates are blocked."""
     seen = {
         (_one_line(f"{each.category.__name__}: {each.message}"), _place(each.filename, each.lineno))
         for each in caught
     }
     first = sorted(seen)[:MOST_WARNINGS]
-    return [(cell, "", rep, "warning", message, where) for message, where in first]
+    return [(*key, "warning", message, where) for message, where in first]
 
 
-def _raised_at(error: Exception) -> str:
+def said_by(error: BaseException) -> str:
+    r"""Kind and text of an error on one line.
+
+    Examples
+    --------
+    >>> said_by(ValueError("too\nlarge"))
+    'ValueError: too large'
+    """
+    return _one_line(f"{type(error).__name__}: {error}")
+
+
+def _raised_at(error: BaseException) -> str:
     """File and line of the last frame that is neither Python's own nor a library's."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if _is_own(frame.filename)]

@@ -1,43 +1,39 @@
-"""Runs the blocks of a study on all workers; the only user of joblib."""
+"""Runs what is missing of a study, and stores it as it comes."""
 
 from __future__ import annotations
 
-import os
 import secrets
-import signal
 import time
-import warnings
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Generic, TypeAlias, TypeVar
 
-import joblib
-import pyarrow as pa
-
-from p0sim.columns import FRAMES
-from p0sim.engine.blocks import Block, table_of
+from p0sim.engine.blocks import Block
 from p0sim.engine.design import StudyFile
-from p0sim.engine.machine import describe_machine, single_threaded
+from p0sim.engine.machine import describe_machine
+from p0sim.engine.options import RunOptions
+from p0sim.engine.pools import Pool, open_pool
 from p0sim.engine.progress import SilentReporter, open_reporter
-from p0sim.engine.rows import Rows, error_rows, no_rows, outcome_rows, warning_rows
-from p0sim.engine.schedule import Forecast, missing_ranges, plan_blocks
+from p0sim.engine.rounds import (
+    PILOT,
+    Range,
+    StoppingRule,
+    missing_of,
+    only_fails,
+    own_ranges,
+    pilot_of,
+)
+from p0sim.engine.schedule import Forecast, n_reps_of, plan_blocks
 from p0sim.engine.store import Store, StudyRecord
-from p0sim.engine.streams import StreamKeys, open_streams, stream_keys
-from p0sim.errors import InvalidStudyError
-from p0sim.replicate import Cell, Experiment, Outcome, Streams
+from p0sim.engine.streams import StreamKeys, stream_keys
+from p0sim.engine.tally import Tally
+from p0sim.engine.worker import BlockResult, Task
+from p0sim.errors import InvalidStudyError, name_some
+from p0sim.replicate import Cell, Experiment
 
-# each worker holds its own copy of the libraries, some 200 MB
-WORKERS_A_CORE = 8
 SEED_BITS = 63  # a drawn seed can be written into a TOML file, whose integers have a sign
-
-# About code and its upkeep, not about numbers; often said on first import only, so that rows
-# would depend on which worker came first.
-PASSING_WARNINGS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
-
-T = TypeVar("T")
-Simulate: TypeAlias = Callable[[Streams], list[Outcome]]
+SECONDS_BETWEEN_INDEXES = 10.0
 
 
 @dataclass(frozen=True)
@@ -54,8 +50,12 @@ class RunSummary:
         Time from start to end.
     seed : int
         Seed of the study, drawn or given.
+    paused : tuple of str
+        Cells left alone since their first replicates all failed.
+    stopped : bool
+        Whether the time allowed was over before all was done.
     notes : tuple of str
-        Changed versions and damaged blocks, one line each.
+        Changed versions, damaged blocks, paused cells: one line each.
     """
 
     n_done: int
@@ -63,43 +63,9 @@ class RunSummary:
     n_problems: int
     seconds: float
     seed: int
+    paused: tuple[str, ...] = ()
+    stopped: bool = False
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Task:
-    """A block with all a worker needs to run it."""
-
-    experiment: Experiment
-    cell: Cell
-    keys: StreamKeys
-    seed: int
-    block: Block
-    parent: int = field(default_factory=os.getpid)
-
-
-@dataclass(frozen=True)
-class BlockResult:
-    """A finished block on its way to the store."""
-
-    block: Block
-    tables: dict[str, pa.Table]
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Attempt(Generic[T]):
-    """What came of some work: its value or its error, and the warnings on the way."""
-
-    result: T | Exception
-    caught: Sequence[warnings.WarningMessage]
-
-
-@dataclass(frozen=True)
-class _Setting:
-    cell: Cell
-    keys: StreamKeys
-    cost: float
 
 
 def run_study(
@@ -107,11 +73,8 @@ def run_study(
     experiment: Experiment,
     cells: Sequence[Cell],
     directory: str | Path,
-    *,
-    n_jobs: int = -1,
-    reps: int | None = None,
-    block_size: int | None = None,
-    progress: bool = True,
+    options: RunOptions,
+    rule: StoppingRule | None = None,
 ) -> RunSummary:
     """Run what is missing of a study.
 
@@ -125,14 +88,10 @@ def run_study(
         From `p0sim.engine.design.build_cells`.
     directory : str or Path
         Where results are, or will be.
-    n_jobs : int
-        Workers; -1 for one a core. Never changes a number.
-    reps : int, optional
-        Replicates a cell, in place of the file's.
-    block_size : int, optional
-        Replicates a block, in place of about 10 s of work. Never changes a number.
-    progress : bool
-        Whether to show progress on standard error.
+    options : RunOptions
+        How to run; never changes a number.
+    rule : StoppingRule, optional
+        When a cell has replicates enough; replicates given in the options come before it.
 
     Returns
     -------
@@ -141,110 +100,226 @@ def run_study(
     Raises
     ------
     InvalidStudyError
-        If an argument is out of range.
+        If the options do not suit the study.
     StudyMismatchError
         If the directory is in use or holds another study.
+    CannotWriteError
+        If the disk refuses; finished blocks stay.
     KeyboardInterrupt
         After the workers were stopped; finished blocks stay.
     """
-    workers = _workers(n_jobs)
-    _require_positive(reps=reps, block_size=block_size)
-    settings = _settings(experiment, cells, reps)
-    store, reporter = Store(directory), open_reporter(progress)
-    started = time.perf_counter()
+    rule = rule if options.reps is None else None
+    _require_shard_suits(study_file, options, rule)
+    targets = rule.checkpoints if rule else ()
+    settings = _settings(experiment, cells, options, targets)
+    store, reporter = Store(directory), open_reporter(options.progress)
     with store.locked(), closing(reporter):
         record = _record(study_file, experiment, store, reporter)
-        notes = store.begin(record, [setting.cell for setting in settings.values()])
+        cells = [setting.cell for setting in settings.values()]
+        notes = store.begin(record, cells, strict_version=options.strict_version)
+        notes += _retry(store, options)
         for note in notes:
             reporter.note(note)
-        missing = _missing(settings, store)
-        costs = {cell: settings[cell].cost for cell in settings}
-        blocks = plan_blocks(missing, costs, workers, block_size)
-        n_done = sum(block.n_reps for block in blocks)
-        n_resumed = sum(setting.cell.target_reps for setting in settings.values()) - n_done
-        reporter.start(n_done + n_resumed, n_resumed)
-        tasks = (_task(experiment, settings[block.cell], record.seed, block) for block in blocks)
-        n_problems = _run_all(
-            _results(tasks, min(workers, max(1, len(blocks)))),
-            store,
-            reporter,
-            Forecast.of(blocks, costs, workers),
+        with open_pool(options, reporter.note) as pool:
+            run = _Run(store, reporter, pool, options, experiment, settings, record.seed, notes)
+            run.start(targets[-1:])
+            run.first_replicates()
+            run.go_on(rule)
+        store.save_index()
+        return run.finish()
+
+
+@dataclass(frozen=True)
+class _Setting:
+    cell: Cell
+    keys: StreamKeys
+    cost: float
+
+
+@dataclass
+class _Run:
+    """A run under way: what is left of it, and what it did."""
+
+    store: Store
+    reporter: SilentReporter
+    pool: Pool
+    options: RunOptions
+    experiment: Experiment
+    settings: Mapping[str, _Setting]
+    seed: int
+    notes: list[str]
+    n_done: int = 0
+    n_resumed: int = 0
+    n_problems: int = 0
+    stopped: bool = False
+    paused: tuple[str, ...] = ()
+    started: float = field(default_factory=time.perf_counter)
+    indexed: float = field(default_factory=time.monotonic)
+    forecast: Forecast = field(init=False)
+
+    def start(self, last_checkpoint: Sequence[int]) -> None:
+        """Look what is there, and what is left up to the last replicate that may be wanted."""
+        guesses = {cell: setting.cost for cell, setting in self.settings.items()}
+        self.forecast = Forecast(guesses, self.pool.n_jobs)
+        for cell, tallies in self._tallies().items():
+            for block, tally in tallies.items():
+                self.forecast.learn(cell, block.n_reps, tally.seconds)
+        own = {cell: self._own(cell, *last_checkpoint) for cell in self.settings}
+        for cell, ranges in self._missing(own).items():
+            self.forecast.remaining[cell] = n_reps_of(ranges)
+        total = sum(map(n_reps_of, own.values()))
+        self.n_resumed = total - sum(self.forecast.remaining.values())
+        self.reporter.start(total, self.n_resumed)
+
+    def first_replicates(self) -> None:
+        """Run the first few of every cell; pause the cells that do nothing but fail."""
+        pilots = {cell: pilot_of(self._own(cell)) for cell in self.settings}
+        self._reach(pilots)
+        if self.options.keep_going or self.stopped:
+            return
+        tallies = self._tallies()
+        failing = (cell for cell in pilots if only_fails(pilots[cell], tallies[cell]))
+        self.paused = tuple(cell for cell in failing if self._missing({cell: self._own(cell)}))
+        for cell in self.paused:
+            self._drop(cell)
+        if self.paused:
+            self._note(
+                f"paused, since the first {PILOT} replicates all ended in error, killed or "
+                f"timeout: {name_some([self._named(cell) for cell in self.paused])}; "
+                f"see p0sim failures {self.store.directory}, or run with --keep-going"
+            )
+
+    def go_on(self, rule: StoppingRule | None) -> None:
+        """Run the rest, or on from checkpoint to checkpoint."""
+        active = [cell for cell in self.settings if cell not in self.paused]
+        if rule is None:
+            self._reach({cell: self._own(cell) for cell in active})
+            return
+        for checkpoint in rule.checkpoints:
+            self.store.set_targets(dict.fromkeys(active, checkpoint))
+            self._reach({cell: self._own(cell, checkpoint) for cell in active})
+            if self.stopped:
+                return
+            met = [cell for cell in active if self._is_met(rule, cell, checkpoint)]
+            for cell in met:
+                self._drop(cell)
+            active = [cell for cell in active if cell not in met]
+
+    def finish(self) -> RunSummary:
+        """Say what was done."""
+        seconds = time.perf_counter() - self.started
+        self.reporter.finish(self.n_done, seconds)
+        return RunSummary(
+            self.n_done,
+            self.n_resumed,
+            self.n_problems,
+            seconds,
+            self.seed,
+            self.paused,
+            self.stopped,
+            tuple(self.notes),
         )
-        seconds = time.perf_counter() - started
-        reporter.finish(n_done, seconds)
-    return RunSummary(n_done, n_resumed, n_problems, seconds, record.seed, tuple(notes))
+
+    def _reach(self, wanted: Mapping[str, list[Range]]) -> None:
+        """Run blocks until nothing wanted is missing."""
+        before = -1
+        # More than once only where a worker died and took the blocks not yet begun off the list.
+        while self.n_done > before and not self.stopped and (missing := self._missing(wanted)):
+            before = self.n_done
+            costs = {cell: self.forecast.seconds_a_rep(cell) for cell in missing}
+            blocks = plan_blocks(missing, costs, self.pool.n_jobs, self.options.block_size)
+            with closing(self.pool.results(map(self._task, self._in_time(blocks)))) as results:
+                for result in results:
+                    self._keep(result)
+
+    def _in_time(self, blocks: Iterable[Block]) -> Iterator[Block]:
+        for block in blocks:
+            allowed = self.options.max_time
+            if allowed is not None and time.perf_counter() - self.started >= allowed:
+                self.stopped = True
+                return
+            yield block
+
+    def _keep(self, result: BlockResult) -> None:
+        block = result.block
+        self.store.write(block, result.tables, result.seconds)
+        self.n_done += block.n_reps
+        self.n_problems += result.tables["problems"].num_rows
+        self.forecast.record(block.cell, block.n_reps, result.seconds)
+        self.reporter.advance(block.n_reps, self.forecast.seconds_left)
+        if time.monotonic() - self.indexed > SECONDS_BETWEEN_INDEXES:
+            self.store.save_index()
+            self.indexed = time.monotonic()
+
+    def _task(self, block: Block) -> Task:
+        setting = self.settings[block.cell]
+        return Task(
+            self.experiment,
+            setting.cell,
+            setting.keys,
+            self.seed,
+            block,
+            self.options.timeout,
+            self.pool.process_is_ours,
+        )
+
+    def _own(self, cell: str, target: int | None = None) -> list[Range]:
+        target = target or self.settings[cell].cell.target_reps
+        return own_ranges(cell, target, self.options.shard)
+
+    def _missing(self, wanted: Mapping[str, list[Range]]) -> dict[str, list[Range]]:
+        done: dict[str, list[Block]] = {cell: [] for cell in wanted}
+        for block in self.store.blocks():
+            if block.cell in done:
+                done[block.cell].append(block)
+        missing = {cell: missing_of(own, done[cell]) for cell, own in wanted.items()}
+        return {cell: ranges for cell, ranges in missing.items() if ranges}
+
+    def _tallies(self) -> dict[str, dict[Block, Tally]]:
+        tallies: dict[str, dict[Block, Tally]] = {cell: {} for cell in self.settings}
+        for block, tally in self.store.tallies().items():
+            if block.cell in tallies:
+                tallies[block.cell][block] = tally
+        return tallies
+
+    def _is_met(self, rule: StoppingRule, cell: str, checkpoint: int) -> bool:
+        return rule.is_met(self.store.read_cell("estimates", cell, checkpoint))
+
+    def _drop(self, cell: str) -> None:
+        self.reporter.drop(self.forecast.remaining[cell])
+        self.forecast.remaining[cell] = 0
+
+    def _note(self, text: str) -> None:
+        self.notes.append(text)
+        self.reporter.note(text)
+
+    def _named(self, cell: str) -> str:
+        factors = self.settings[cell].cell.factors
+        return f"{cell} ({', '.join(f'{name}={value}' for name, value in factors.items())})"
 
 
-def run_block(task: Task) -> BlockResult:
-    """Run one block; errors and warnings of its replicates become rows.
-
-    Parameters
-    ----------
-    task : Task
-        What to run.
-
-    Returns
-    -------
-    BlockResult
-    """
-    if os.getpid() != task.parent:
-        # Ctrl-C reaches the whole group; the parent alone decides, and stops the workers.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    started = time.perf_counter()
-    with single_threaded():
-        prepared = _guarded(lambda: task.experiment.prepare(task.cell))
-    rows = no_rows()
-    if task.block.first == 1:
-        # Preparing is the same in every block; told once, however replicates are blocked.
-        rows["problems"] += warning_rows(task.cell.id, 1, prepared.caught)
-    # Once more: preparing may have loaded a library that has threads of its own.
-    with single_threaded():
-        for rep in range(task.block.first, task.block.last + 1):
-            for frame, new in _replicate(task, prepared, rep).items():
-                rows[frame] += new
-    tables = {frame: table_of(frame, rows[frame]) for frame in FRAMES}
-    return BlockResult(task.block, tables, time.perf_counter() - started)
-
-
-def _replicate(task: Task, prepared: Attempt[Simulate], rep: int) -> Rows:
-    cell, methods = task.cell.id, task.experiment.methods
-    if isinstance(prepared.result, Exception):
-        return error_rows(cell, methods, rep, prepared.result)
-    simulate = prepared.result
-    attempt = _guarded(
-        lambda: outcome_rows(cell, methods, rep, simulate(open_streams(task.seed, task.keys, rep)))
-    )
-    rows = attempt.result
-    if isinstance(rows, Exception):
-        rows = error_rows(cell, methods, rep, rows)
-    rows["problems"] += warning_rows(cell, rep, attempt.caught)
-    return rows
-
-
-def _guarded(work: Callable[[], T]) -> Attempt[T]:
-    """Do work at the worker boundary: whatever goes wrong becomes a row, never an end."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for category in PASSING_WARNINGS:
-            warnings.simplefilter("ignore", category)
-        try:
-            return Attempt(work(), caught)
-        except Exception as error:
-            return Attempt(error, caught)
-
-
-def _workers(n_jobs: int) -> int:
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int):
-        raise TypeError(f"n_jobs must be a whole number; got {n_jobs!r}")
-    cores = int(joblib.effective_n_jobs(-1))
-    if n_jobs == -1:
-        return cores
-    if not 1 <= n_jobs <= WORKERS_A_CORE * cores:
+def _require_shard_suits(
+    study_file: StudyFile, options: RunOptions, rule: StoppingRule | None
+) -> None:
+    if options.shard is None:
+        return
+    if study_file.study.seed is None:
+        raise InvalidStudyError("a shard needs [study] seed, the same in every shard; got none")
+    if rule is not None:
         raise InvalidStudyError(
-            f"n_jobs must be -1 or in 1..{WORKERS_A_CORE * cores}, {WORKERS_A_CORE} a core; "
-            f"got {n_jobs}"
+            "a shard cannot tell when [measures.stop] is met; give the replicates with --reps"
         )
-    return n_jobs
+
+
+def _settings(
+    experiment: Experiment, cells: Iterable[Cell], options: RunOptions, checkpoints: Sequence[int]
+) -> dict[str, _Setting]:
+    first = options.reps or (checkpoints[0] if checkpoints else None)
+    wanted = [replace(cell, target_reps=first or cell.target_reps) for cell in cells]
+    return {
+        cell.id: _Setting(cell, stream_keys(cell, experiment), experiment.cost(cell))
+        for cell in wanted
+    }
 
 
 def _record(
@@ -256,82 +331,30 @@ def _record(
         **experiment.identity(),
     }
     return StudyRecord(
-        seed=_seed(study_file, store, reporter),
+        seed=_seed(study_file, store, reporter.note),
         identity=identity,
         methods=list(experiment.methods),
         factors=list(study_file.factors),
         study=study_file.document,
         machines=[describe_machine()],
+        sources=dict(experiment.sources),
+        folder=study_file.folder,
     )
 
 
-def _seed(study_file: StudyFile, store: Store, reporter: SilentReporter) -> int:
+def _seed(study_file: StudyFile, store: Store, note: Callable[[str], None]) -> int:
     if study_file.study.seed is not None:
         return study_file.study.seed
     if store.has_study():
         return store.read_identity().seed
     seed = secrets.randbits(SEED_BITS)
-    reporter.note(f"the study file gives no seed; drew {seed}, kept in {store.directory}")
+    note(f"the study file gives no seed; drew {seed}, kept in {store.directory}")
     return seed
 
 
-def _settings(
-    experiment: Experiment, cells: Iterable[Cell], reps: int | None
-) -> dict[str, _Setting]:
-    wanted = [replace(cell, target_reps=reps or cell.target_reps) for cell in cells]
-    return {
-        cell.id: _Setting(cell, stream_keys(cell, experiment), experiment.cost(cell))
-        for cell in wanted
-    }
-
-
-def _task(experiment: Experiment, setting: _Setting, seed: int, block: Block) -> Task:
-    return Task(experiment, setting.cell, setting.keys, seed, block)
-
-
-def _missing(settings: Mapping[str, _Setting], store: Store) -> dict[str, list[tuple[int, int]]]:
-    done: dict[str, list[Block]] = {cell: [] for cell in settings}
-    for block in store.blocks():
-        done.setdefault(block.cell, []).append(block)
-    return {
-        cell: list(missing_ranges(setting.cell.target_reps, done[cell]))
-        for cell, setting in settings.items()
-    }
-
-
-def _run_all(
-    results: Generator[BlockResult, None, None],
-    store: Store,
-    reporter: SilentReporter,
-    forecast: Forecast,
-) -> int:
-    """Store results as they come; on any way out of here no worker is left."""
-    n_problems = 0
-    with closing(results):
-        for result in results:
-            block = result.block
-            store.write(block, result.tables)
-            n_problems += result.tables["problems"].num_rows
-            forecast.record(block.cell, block.n_reps, result.seconds)
-            reporter.advance(block.n_reps, forecast.seconds_left)
-    return n_problems
-
-
-def _results(tasks: Iterable[Task], workers: int) -> Generator[BlockResult, None, None]:
-    if workers == 1:
-        yield from map(run_block, tasks)
-        return
-    with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
-        # No memory maps: an interrupt then leaves nothing of ours in /dev/shm.
-        parallel = joblib.Parallel(
-            n_jobs=workers, return_as="generator_unordered", batch_size=1, max_nbytes=None
-        )
-        results = parallel(joblib.delayed(run_block)(task) for task in tasks)
-    # Closing this generator closes joblib's, which stops the workers.
-    yield from results
-
-
-def _require_positive(**values: int | None) -> None:
-    for name, value in values.items():
-        if value is not None and value < 1:
-            raise InvalidStudyError(f"{name} must be at least 1; got {value}")
+def _retry(store: Store, options: RunOptions) -> list[str]:
+    removed = store.remove_with(options.retry) if options.retry else 0
+    if not removed:
+        return []
+    statuses = " or ".join(options.retry)
+    return [f"{removed} replicates are computed again, their blocks held rows with {statuses}"]

@@ -10,7 +10,7 @@ from p0sim.engine.blocks import Block
 
 BLOCK_SECONDS = 10.0
 BLOCKS_A_WORKER = 4
-LARGEST_BLOCK = 250
+LARGEST_BLOCK = 10_000
 LEAST_COST = 1e-6
 
 
@@ -70,7 +70,7 @@ def plan_blocks(
 Block(cell='a', first=4, last=5)]
     """
     costs = {cell: _usable(costs[cell]) for cell in missing}
-    total = sum(costs[cell] * _n_reps(ranges) for cell, ranges in missing.items())
+    total = sum(costs[cell] * n_reps_of(ranges) for cell, ranges in missing.items())
     seconds = min(BLOCK_SECONDS, total / (BLOCKS_A_WORKER * n_jobs))
     blocks = []
     for cell in sorted(missing, key=costs.__getitem__, reverse=True):
@@ -87,59 +87,59 @@ class Forecast:
 
     Parameters
     ----------
-    costs : mapping of cell id to seconds
+    guesses : mapping of cell id to seconds
         A guess of the time a replicate takes.
-    remaining : dict of cell id to int
-        Replicates to run.
     n_jobs : int
         Workers.
+    remaining : dict of cell id to int
+        Replicates to run.
 
     Examples
     --------
-    >>> forecast = Forecast({"a": 1.0, "b": 2.0}, {"a": 10, "b": 10}, n_jobs=1)
+    >>> forecast = Forecast({"a": 1.0, "b": 2.0}, n_jobs=1, remaining={"a": 10, "b": 10})
     >>> forecast.record("a", n_reps=5, seconds=10.0)
     >>> forecast.seconds_left
     50.0
     """
 
-    costs: Mapping[str, float]
-    remaining: dict[str, int]
+    guesses: Mapping[str, float]
     n_jobs: int
+    remaining: dict[str, int] = field(default_factory=dict)
     _reps: dict[str, int] = field(default_factory=dict)
     _seconds: dict[str, float] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, blocks: Iterable[Block], costs: Mapping[str, float], n_jobs: int) -> Forecast:
-        """Forecast for these blocks."""
-        remaining: dict[str, int] = {}
-        for block in blocks:
-            remaining[block.cell] = remaining.get(block.cell, 0) + block.n_reps
-        return cls(costs, remaining, n_jobs)
-
-    def record(self, cell: str, n_reps: int, seconds: float) -> None:
-        """Take a finished block into account."""
-        self.remaining[cell] -= n_reps
+    def learn(self, cell: str, n_reps: int, seconds: float) -> None:
+        """Take the time of a block into account that was there before."""
         self._reps[cell] = self._reps.get(cell, 0) + n_reps
         self._seconds[cell] = self._seconds.get(cell, 0.0) + seconds
+
+    def record(self, cell: str, n_reps: int, seconds: float) -> None:
+        """Take a block into account that was expected."""
+        self.learn(cell, n_reps, seconds)
+        self.remaining[cell] -= n_reps
+
+    def seconds_a_rep(self, cell: str) -> float:
+        """What a replicate of the cell takes, as far as is known."""
+        if cell in self._reps:
+            return self._seconds[cell] / self._reps[cell]
+        return self._correction() * _usable(self.guesses[cell])
 
     @property
     def seconds_left(self) -> float:
         """Time until the last worker is done, if all stay busy."""
-        guessed = sum(_usable(self.costs[cell]) * n_reps for cell, n_reps in self._reps.items())
-        # What the guesses were off by so far corrects those of the cells still to come.
-        scale = sum(self._seconds.values()) / guessed if guessed else 1.0
-        work = sum(n * self._seconds_a_rep(cell, scale) for cell, n in self.remaining.items())
+        work = sum(n * self.seconds_a_rep(cell) for cell, n in self.remaining.items() if n)
         return work / self.n_jobs
 
-    def _seconds_a_rep(self, cell: str, scale: float) -> float:
-        if cell in self._reps:
-            return self._seconds[cell] / self._reps[cell]
-        return scale * _usable(self.costs[cell])
+    def _correction(self) -> float:
+        """What the guesses were off by so far, for the cells still to come."""
+        guessed = sum(_usable(self.guesses[cell]) * n_reps for cell, n_reps in self._reps.items())
+        return sum(self._seconds.values()) / guessed if guessed else 1.0
 
 
 def _usable(cost: float) -> float:
     return max(cost, LEAST_COST) if math.isfinite(cost) else BLOCK_SECONDS
 
 
-def _n_reps(ranges: Iterable[tuple[int, int]]) -> int:
+def n_reps_of(ranges: Iterable[tuple[int, int]]) -> int:
+    """Replicates in some ranges."""
     return sum(last - first + 1 for first, last in ranges)

@@ -2,76 +2,59 @@
 
 from __future__ import annotations
 
-import json
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import Any
 
-import filelock
-import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from p0sim.arrays import IntVector
-from p0sim.columns import DTYPES, FRAMES, RULE_SUFFIX, Column, cell_columns
+from p0sim.columns import FRAMES
 from p0sim.engine.blocks import (
-    ARROW_TYPES,
-    MARK,
-    SIDES,
-    SUFFIX,
-    TEMPORARY,
+    UNREADABLE,
     Block,
-    encode,
-    find_damage,
+    Verdict,
     read_table,
     remove_block,
+    remove_leftovers,
     schema,
+    typed_frame,
     write_block,
-    write_whole,
 )
-from p0sim.engine.streams import canonical_text
+from p0sim.engine.cells import (
+    CELLS_FILE,
+    Row,
+    encode_cells,
+    in_order,
+    read_cells,
+    rows_in,
+    rows_of,
+    united,
+)
+from p0sim.engine.files import write_whole, writing
+from p0sim.engine.index import INDEX_FILE, Entry, look, read_index, stamp_of, write_index
+from p0sim.engine.lock import locked
+from p0sim.engine.record import (
+    STUDY_FILE,
+    StudyRecord,
+    changed_versions,
+    continued,
+    differences,
+    encode_record,
+    read_record,
+)
+from p0sim.engine.tally import Tally, progress_frame, tally_of
 from p0sim.errors import InvalidStudyError, StudyMismatchError, name_some
 from p0sim.replicate import Cell
-from p0sim.validation import shown
 
-STUDY_FILE = "study.json"
-CELLS_FILE = f"cells{SUFFIX}"
-LOCK_FILE = ".lock"
-OUR_NAMES = {STUDY_FILE, CELLS_FILE, LOCK_FILE, *FRAMES}
-
-
-@dataclass(frozen=True)
-class StudyRecord:
-    """What study.json holds.
-
-    Attributes
-    ----------
-    seed : int
-        Seed of every stream.
-    identity : dict
-        What must not change: experiment, factor names, and the experiment's own content.
-    methods, factors : list of str
-        In file order; frames follow it.
-    study : dict
-        The study file as last run.
-    machines : list of dict
-        Versions and thread settings, one entry each time they changed.
-    """
-
-    seed: int
-    identity: dict[str, Any]
-    methods: list[str]
-    factors: list[str]
-    study: dict[str, Any] = field(default_factory=dict)
-    machines: list[dict[str, Any]] = field(default_factory=list)
+__all__ = ["Store", "StudyRecord"]
 
 
 class Store:
     """The directory of one study.
+
+    What only reads never writes, and bears another process that is running the study.
 
     Parameters
     ----------
@@ -88,33 +71,23 @@ class Store:
 
     def __init__(self, directory: str | Path) -> None:
         self.directory = Path(directory)
-        self._checked: dict[Block, str] | None = None
+        self._seen: dict[Block, Entry] | None = None
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keep every other run out of the directory.
+    def locked(self) -> AbstractContextManager[None]:
+        """Keep every other run out of the directory, which is made if need be.
 
         Raises
         ------
         StudyMismatchError
             If another run has it, or it holds files that are no study.
+        CannotWriteError
+            If it cannot be made or written.
         """
-        self._require_ours()
-        self.directory.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(self.directory / LOCK_FILE)
-        try:
-            lock.acquire(timeout=0)
-        except filelock.Timeout:
-            raise StudyMismatchError(
-                f"{self.directory} is in use by another run; wait for it to end "
-                "or choose another directory"
-            ) from None
-        try:
-            yield
-        finally:
-            lock.release()
+        return locked(self.directory)
 
-    def begin(self, record: StudyRecord, cells: Sequence[Cell]) -> list[str]:
+    def begin(
+        self, record: StudyRecord, cells: Sequence[Cell], *, strict_version: bool = False
+    ) -> list[str]:
         """Start or resume a study; call it under `locked`.
 
         Parameters
@@ -123,6 +96,8 @@ class Store:
             The study about to run, with one entry in machines.
         cells : sequence of Cell
             Its cells; those already stored are kept beside them.
+        strict_version : bool
+            Whether other versions than those of the rows already there are refused.
 
         Returns
         -------
@@ -133,19 +108,49 @@ class Store:
         ------
         StudyMismatchError
             If the directory belongs to another study; names what differs.
+        CannotWriteError
+            If the disk refuses.
         """
-        old = self.read_identity() if self.has_study() else None
-        notes: list[str] = []
-        if old:
-            _require_same(self.directory, old, record)
-            notes += _changed_versions(old.machines[-1], record.machines[-1])
-            record = _continued(old, record)
-        for frame in FRAMES:
-            (self.directory / frame).mkdir(exist_ok=True)
-        self._write_cells(cells, record.factors)
-        payload = json.dumps(asdict(record), indent=2, default=str, ensure_ascii=False)
-        write_whole({self.directory / STUDY_FILE: payload.encode()})
-        return notes + self._clean()
+        if not self.has_study():
+            return self.lay_out(record, rows_of(cells))
+        old = self.read_identity()
+        _require_same(self.directory, old, record)
+        changed = changed_versions(old, record)
+        if changed and strict_version:
+            raise StudyMismatchError(
+                f"{self.directory} holds rows of other versions: {changed}; "
+                "install those again or leave out --strict-version"
+            )
+        told = [f"versions changed since the rows already there: {changed}"] if changed else []
+        return told + self.lay_out(continued(old, record), rows_of(cells))
+
+    def lay_out(self, record: StudyRecord, cells: Iterable[Row]) -> list[str]:
+        """Write what the study is, and sweep what a killed run left; call it under `locked`.
+
+        Parameters
+        ----------
+        record : StudyRecord
+            Replaces the one that is there.
+        cells : iterable of dict
+            Rows of cells; those already stored are kept after them.
+
+        Returns
+        -------
+        list of str
+            Damaged blocks, which are gone now.
+        """
+        there = rows_in(self.read("cells")) if self.has_study() else []
+        with writing(self.directory):
+            for frame in FRAMES:
+                (self.directory / frame).mkdir(exist_ok=True)
+            rows = united([*cells, *there])
+            write_whole(
+                {
+                    self.directory / CELLS_FILE: encode_cells(rows, record.factors),
+                    self.directory / STUDY_FILE: encode_record(record),
+                }
+            )
+        return self._clean()
 
     def has_study(self) -> bool:
         """Whether the directory holds a study."""
@@ -159,25 +164,102 @@ class Store:
         InvalidStudyError
             If it is missing or damaged.
         """
-        path = self.directory / STUDY_FILE
-        try:
-            return StudyRecord(**json.loads(path.read_text(encoding="utf-8")))
-        except (FileNotFoundError, NotADirectoryError):
-            raise InvalidStudyError(
-                f"{self.directory} holds no study: {STUDY_FILE} is missing"
-            ) from None
-        except (ValueError, TypeError) as error:
-            raise InvalidStudyError(f"{path} cannot be read: {error}") from None
+        return read_record(self.directory)
 
     def blocks(self) -> list[Block]:
         """Finished blocks whose files are all there and whole."""
-        return sorted(block for block, damage in self._damage().items() if not damage)
+        return list(self.tallies())
 
-    def write(self, block: Block, tables: Mapping[str, pa.Table]) -> None:
-        """Store a finished block."""
-        write_block(self.directory, block, tables)
-        if self._checked is not None:
-            self._checked[block] = ""
+    def tallies(self) -> dict[Block, Tally]:
+        """What is counted of each finished block, in the order of `blocks`."""
+        seen = sorted(self._entries().items(), key=lambda item: item[0])
+        return {block: entry.verdict.tally for block, entry in seen if not entry.verdict.damage}
+
+    def verify(self) -> dict[Block, str]:
+        """Read every block in full, whatever the index says; why each damaged one is."""
+        self._seen = look(self.directory, {})
+        return self._damaged()
+
+    def write(self, block: Block, tables: Mapping[str, pa.Table], seconds: float) -> None:
+        """Store a finished block, which took so many seconds; call it under `locked`.
+
+        Raises
+        ------
+        CannotWriteError
+            If the disk refuses; no file of the block is left then.
+        """
+        tally = tally_of(tables, seconds)
+        with writing(self.directory):
+            write_block(self.directory, block, tables, tally)
+        if self._seen is not None:
+            stamp = stamp_of(self.directory, block)
+            self._seen[block] = Entry(stamp, Verdict(tally=tally))
+
+    def remove_with(self, statuses: Iterable[str]) -> int:
+        """Remove each block that has a row of one of these statuses; call it under `locked`.
+
+        Returns
+        -------
+        int
+            Number of replicates removed.
+        """
+        wanted = set(statuses)
+        chosen = [block for block, tally in self.tallies().items() if tally.has(wanted)]
+        self._remove(chosen)
+        return sum(block.n_reps for block in chosen)
+
+    def save_index(self) -> None:
+        """Write what is known of the blocks, for the next to look; call it under `locked`."""
+        # A cache that a full disk refuses is no reason to stop: the next write will say so.
+        with suppress(OSError):
+            write_index(self.directory, self._entries())
+
+    def targets(self) -> dict[str, int]:
+        """Replicates asked for, by cell."""
+        cells = self.read("cells")
+        return {
+            str(cell): int(reps)
+            for cell, reps in zip(cells["cell"], cells["target_reps"], strict=True)
+        }
+
+    def set_targets(self, targets: Mapping[str, int]) -> None:
+        """Raise, never lower, the replicates asked for in these cells; call it under `locked`.
+
+        Raises
+        ------
+        InvalidStudyError
+            If the study has no such cell.
+        CannotWriteError
+            If the disk refuses.
+        """
+        record = self.read_identity()
+        rows = rows_in(read_cells(self.directory, record.factors))
+        unknown = sorted(targets.keys() - {row["cell"] for row in rows})
+        if unknown:
+            raise InvalidStudyError(
+                f"targets must be of cells in {self.directory}; got {unknown[0]!r}"
+            )
+        raised = [{**row, "target_reps": targets.get(row["cell"], 0)} for row in rows]
+        payload = encode_cells(united([*rows, *raised]), record.factors)
+        with writing(self.directory):
+            write_whole({self.directory / CELLS_FILE: payload})
+
+    def progress(self) -> pd.DataFrame:
+        """How far each cell is, and how its fits ended.
+
+        Returns
+        -------
+        DataFrame
+            One row a cell, in their order: the columns of cells, n_done (replicates), n_fits
+            (rows), one column a status (rows), n_problems, and seconds (sum over blocks).
+            Damaged blocks are left out with a warning.
+        """
+        cells = self.read("cells")
+        tallies = self.tallies().items()
+        self._warn_of_damage()
+        return progress_frame(
+            cells, [(block.cell, block.n_reps, tally) for block, tally in tallies]
+        )
 
     def read(self, frame: str) -> pd.DataFrame:
         """Read a frame, sorted by cell, method and replicate in the order of the design.
@@ -199,152 +281,81 @@ class Store:
             If the directory holds no study.
         """
         record = self.read_identity()
-        cells = self._read_cells(record.factors)
+        cells = read_cells(self.directory, record.factors)
         if frame == "cells":
             return cells
+        unsorted = self._rows(frame, lambda block: True)
         self._warn_of_damage()
-        tables = [read_table(self.directory, frame, block) for block in self.blocks()]
+        return in_order(unsorted, cells, record.methods)
+
+    def read_cell(self, frame: str, cell: str, last: int) -> pd.DataFrame:
+        """Read replicates 1..last of one cell, those that are there, sorted as by `read`."""
+        record = self.read_identity()
+        cells = read_cells(self.directory, record.factors)
+        rows = self._rows(frame, lambda block: block.cell == cell and block.first <= last)
+        return in_order(rows[rows["rep"] <= last], cells, record.methods)
+
+    def _entries(self) -> dict[Block, Entry]:
+        """What is known of each block with a mark; looked at once."""
+        if self._seen is None:
+            self._seen = look(self.directory, read_index(self.directory))
+        return self._seen
+
+    def _rows(self, frame: str, wanted: Callable[[Block], bool]) -> pd.DataFrame:
+        with suppress(*UNREADABLE):
+            return self._rows_of_blocks(frame, wanted)
+        self._distrust()
+        try:
+            return self._rows_of_blocks(frame, wanted)
+        except UNREADABLE:
+            raise InvalidStudyError(
+                f"{self.directory} cannot be read while a run changes it; try again"
+            ) from None
+
+    def _rows_of_blocks(self, frame: str, wanted: Callable[[Block], bool]) -> pd.DataFrame:
+        blocks = filter(wanted, self.blocks())
+        tables = [read_table(self.directory, frame, block) for block in blocks]
         tables = [table.replace_schema_metadata(None) for table in tables]
         whole = pa.concat_tables([schema(frame).empty_table(), *tables])
-        unsorted = _to_pandas(whole, FRAMES[frame])
-        order = np.lexsort(
-            (
-                unsorted["rep"].to_numpy(),
-                _ranks(unsorted["method"], record.methods),
-                _ranks(unsorted["cell"], cells["cell"]),
-            )
-        )
-        return unsorted.iloc[order].reset_index(drop=True)
+        return typed_frame(whole, FRAMES[frame])
 
-    def _require_ours(self) -> None:
-        if not self.directory.exists() or self.has_study():
-            return
-        if not self.directory.is_dir():
-            raise StudyMismatchError(f"{self.directory} is a file; results need a directory")
-        foreign = sorted({path.name for path in self.directory.iterdir()} - OUR_NAMES)
-        if foreign:
-            raise StudyMismatchError(
-                f"{self.directory} holds {foreign[0]} but no {STUDY_FILE}; "
-                "choose an empty directory for a new study"
-            )
+    def _distrust(self) -> None:
+        """Forget the index: a block that it vouched for cannot be read."""
+        with suppress(OSError):
+            (self.directory / INDEX_FILE).unlink()
+        self.verify()
 
-    def _damage(self) -> dict[Block, str]:
-        """Why each block with a mark cannot be trusted, empty when it can; looked at once."""
-        if self._checked is None:
-            named = (Block.from_name(path.stem) for path in self._files(MARK))
-            self._checked = {
-                block: find_damage(self.directory, block) for block in named if block is not None
-            }
-        return self._checked
+    def _damaged(self) -> dict[Block, str]:
+        seen = self._entries().items()
+        return {block: entry.verdict.damage for block, entry in seen if entry.verdict.damage}
 
     def _warn_of_damage(self) -> None:
-        damaged = [block.name for block, damage in self._damage().items() if damage]
+        damaged = [block.name for block in self._damaged()]
         if damaged:
             warnings.warn(
                 f"{self.directory}: damaged and left out until the next run: {name_some(damaged)}",
                 stacklevel=3,
             )
 
-    def _files(self, frame: str) -> list[Path]:
-        return sorted((self.directory / frame).glob(f"*{SUFFIX}"))
-
     def _clean(self) -> list[str]:
         """Remove what a killed run or a bad disk left: halves are computed again, not trusted."""
-        notes = []
-        for block, damage in self._damage().items():
-            if damage:
-                notes.append(f"block {block.name} is computed again: {damage}")
+        self._seen = None
+        damaged = self._damaged()
+        self._remove(damaged)
+        with writing(self.directory):
+            remove_leftovers(self.directory)
+        return [f"block {block.name} is computed again: {why}" for block, why in damaged.items()]
+
+    def _remove(self, blocks: Iterable[Block]) -> None:
+        for block in blocks:
+            with writing(self.directory):
                 remove_block(self.directory, block)
-        self._checked = {block: "" for block in self.blocks()}
-        marks = {path.name for path in self._files(MARK)}
-        for side in SIDES:
-            for path in self._files(side):
-                if path.name not in marks:
-                    path.unlink()
-        for path in self.directory.rglob(f".*{TEMPORARY}"):
-            path.unlink()
-        return notes
-
-    def _read_cells(self, factors: Iterable[str]) -> pd.DataFrame:
-        path = self.directory / CELLS_FILE
-        try:
-            return _to_pandas(pq.read_table(path), cell_columns(factors))
-        except (OSError, pa.ArrowException) as error:
-            raise InvalidStudyError(f"{path} cannot be read: {shown(str(error))}") from None
-
-    def _write_cells(self, cells: Sequence[Cell], factors: Sequence[str]) -> None:
-        rows = {cell.id: _cell_row(cell) for cell in cells}
-        if (self.directory / CELLS_FILE).exists():
-            for old in self._read_cells(factors).to_dict("records"):
-                row = rows.setdefault(old["cell"], {str(name): old[name] for name in old})
-                row["target_reps"] = max(row["target_reps"], old["target_reps"])
-        columns = cell_columns(factors)
-        typed = pa.schema([(column.name, ARROW_TYPES[column.kind]) for column in columns])
-        table = pa.Table.from_pylist(list(rows.values()), schema=typed)
-        write_whole({self.directory / CELLS_FILE: encode(table)})
-
-
-def _to_pandas(table: pa.Table, columns: Iterable[Column]) -> pd.DataFrame:
-    frame = table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
-    typed: pd.DataFrame = frame.astype({column.name: DTYPES[column.kind] for column in columns})
-    return typed
-
-
-def _ranks(values: pd.Series, order: Iterable[str]) -> IntVector:
-    """Place of each value in an order; -1 for a problem that belongs to no method."""
-    ranks = {value: rank for rank, value in enumerate(order)}
-    return np.array([ranks.get(value, -1) for value in values], dtype=np.int64)
-
-
-def _cell_row(cell: Cell) -> dict[str, Any]:
-    rules = {name + RULE_SUFFIX: rule for name, rule in cell.rules.items()}
-    return {"cell": cell.id, **cell.factors, **rules, "target_reps": cell.target_reps}
-
-
-def _continued(old: StudyRecord, new: StudyRecord) -> StudyRecord:
-    """Return the new record with the history of the old one."""
-    changed = [] if new.machines[-1] == old.machines[-1] else [new.machines[-1]]
-    return StudyRecord(
-        seed=old.seed,
-        identity=old.identity,
-        methods=old.methods,
-        factors=old.factors,
-        study=new.study,
-        machines=[*old.machines, *changed],
-    )
+            self._entries().pop(block, None)
 
 
 def _require_same(directory: Path, old: StudyRecord, new: StudyRecord) -> None:
-    there = _flat({"seed": old.seed, **old.identity})
-    here = _flat({"seed": new.seed, **new.identity})
-    differing = [
-        f"{name} is {there.get(name, 'absent')} there and {here.get(name, 'absent')} here"
-        for name in {**there, **here}
-        if there.get(name) != here.get(name)
-    ]
+    differing = differences(old, new)
     if differing:
         raise StudyMismatchError(
             f"{directory} holds another study: {'; '.join(differing)}; choose another directory"
         )
-
-
-def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """Leaves of nested tables by their dotted names, as text."""
-    leaves: dict[str, str] = {}
-    for key, value in tree.items():
-        if isinstance(value, Mapping) and value:
-            leaves |= _flat(value, f"{prefix}{key}.")
-        else:
-            leaves[f"{prefix}{key}"] = canonical_text(value)
-    return leaves
-
-
-def _changed_versions(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    changes = [
-        f"{name} {old['versions'].get(name, 'unknown')} -> {version}"
-        for name, version in new["versions"].items()
-        if old["versions"].get(name) != version
-    ]
-    if not changes:
-        return []
-    return [f"versions changed since the rows already there: {', '.join(changes)}"]

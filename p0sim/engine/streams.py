@@ -92,7 +92,7 @@ def open_streams(seed: int, keys: StreamKeys, rep: int) -> Streams:
     keys : StreamKeys
         Of the cell.
     rep : int
-        1 <= rep < 2^32, for the same reason.
+        0 <= rep < 2^32, for the same reason; 0 is a trial that is not kept.
 
     Raises
     ------
@@ -107,8 +107,8 @@ def open_streams(seed: int, keys: StreamKeys, rep: int) -> Streams:
     """
     if not 0 <= seed < SEED_LIMIT:
         raise InvalidStudyError(f"seed must lie in 0..2^128-1; got {seed}")
-    if not 1 <= rep < WORD_LIMIT:
-        raise InvalidStudyError(f"rep must lie in 1..2^32-1; got {rep}")
+    if not 0 <= rep < WORD_LIMIT:
+        raise InvalidStudyError(f"rep must lie in 0..2^32-1; got {rep}")
     return Streams(seed, keys.own, keys.shared, rep)
 
 

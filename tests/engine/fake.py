@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from p0sim.engine.design import StudyFile, build_cells, parse_study
+from p0sim.engine.options import RunOptions
+from p0sim.engine.rounds import StoppingRule
 from p0sim.engine.runner import RunSummary, run_study
 from p0sim.engine.store import Store
-from p0sim.replicate import Cell, Outcome, Streams
+from p0sim.replicate import Cell, Fit, Outcome, Simulate, Streams
 
 RESULT_FRAMES = ("replicates", "estimates", "problems", "cells")
 NAN = math.nan
@@ -22,14 +27,17 @@ NAN = math.nan
 
 @dataclass(frozen=True)
 class FakeExperiment:
-    """Raises in a share of replicates, warns in others, has no estimate in some."""
+    """Raises in a share of draws or of fits, warns in others, has no estimate in some."""
 
     methods: tuple[str, ...] = ("mean", "median")
     shared_factors: frozenset[str] = frozenset()
+    sources: Mapping[str, str] = field(default_factory=dict)
     law: str = "normal"
     raise_share: float = 0.0
     warn_share: float = 0.0
     no_estimate_share: float = 0.0
+    fit_raise_share: float = 0.0
+    exit_at: tuple[int, ...] = ()
     seconds: float = 0.0
 
     def content(self, cell: Cell) -> dict[str, Any]:
@@ -41,7 +49,7 @@ class FakeExperiment:
     def cost(self, cell: Cell) -> float:
         return self.seconds or 1e-4 * float(cell.factors.get("n", 1))
 
-    def prepare(self, cell: Cell) -> Callable[[Streams], list[Outcome]]:
+    def prepare(self, cell: Cell) -> Simulate:
         return FakeReplicate(self, cell)
 
 
@@ -50,10 +58,12 @@ class FakeReplicate:
     experiment: FakeExperiment
     cell: Cell
 
-    def __call__(self, streams: Streams) -> list[Outcome]:
+    def __call__(self, streams: Streams) -> dict[str, Fit]:
         experiment = self.experiment
         time.sleep(experiment.seconds)
-        luck = streams.truth.random(3)
+        if streams.rep in experiment.exit_at and self.cell.factors["n"] == 30:
+            os._exit(1)  # as a crash in a library would
+        luck = streams.truth.random(4)
         if luck[0] < experiment.warn_share:
             for _ in range(3):
                 warnings.warn("an unlucky draw", RuntimeWarning, stacklevel=1)
@@ -62,21 +72,23 @@ class FakeReplicate:
         data = streams.network.normal(size=int(self.cell.factors["n"]))
         square = np.outer(data, data) + streams.noise.normal(size=(data.size, data.size))
         largest = float(np.linalg.svd(square @ square.T, compute_uv=False)[0])
-        no_estimate = luck[2] < experiment.no_estimate_share
-        return [self._outcome(method, data, largest, streams, no_estimate) for method in ORDER]
+        fit = partial(self._outcome, data=data, largest=largest, streams=streams, luck=luck)
+        return {name: partial(fit, name) for name in ORDER if name in experiment.methods}
 
     def _outcome(
-        self, method: str, data: np.ndarray, largest: float, streams: Streams, no_estimate: bool
+        self, method: str, data: np.ndarray, largest: float, streams: Streams, luck: np.ndarray
     ) -> Outcome:
-        if no_estimate and method == "median":
-            return Outcome(method, "no_estimate", reason="unlucky", seconds=0.1)
+        if luck[2] < self.experiment.no_estimate_share and method == "median":
+            return Outcome("no_estimate", reason="unlucky")
+        if luck[3] < self.experiment.fit_raise_share and method == "mean":
+            raise ZeroDivisionError("no mean today")
         estimate = float(getattr(np, method)(data)) + 1e-9 * streams.other(method).random()
         row = {"estimate": estimate, "std_error": 0.1, "lower": NAN, "upper": NAN}
         rows = [
             {"estimand": name, **row, "true_value": 0.0, "z": estimate / 0.1}
             for name in ("mu", "again")
         ]
-        return Outcome(method, "ok", "", 3, largest, abs(estimate), 0.1, tuple(rows))
+        return Outcome("ok", "", 3, largest, abs(estimate), tuple(rows))
 
 
 ORDER = ("median", "mean")  # not the order of the file: the engine must sort
@@ -100,11 +112,22 @@ def run(
     directory: Any,
     experiment: FakeExperiment | None = None,
     study: StudyFile | None = None,
+    rule: StoppingRule | None = None,
     **options: Any,
 ) -> RunSummary:
+    """Run in this process, unless the options say otherwise."""
     experiment, study = experiment or FakeExperiment(), study or small_study()
-    options = {"n_jobs": 1, "progress": False, **options}
-    return run_study(study, experiment, build_cells(study, experiment), directory, **options)
+    if options.keys().isdisjoint({"n_jobs", "backend"}):
+        options |= {"n_jobs": 1, "backend": "threading"}
+    checked = RunOptions(**{"progress": False, **options})
+    cells = build_cells(study, experiment)
+    return run_study(study, experiment, cells, directory, checked, rule)
+
+
+def assert_same(left: dict[str, Any], right: dict[str, Any]) -> None:
+    """Equal to the last bit, frame by frame."""
+    for name in left:
+        pd.testing.assert_frame_equal(left[name], right[name], check_exact=True)
 
 
 def frames(directory: Any) -> dict[str, Any]:

@@ -55,6 +55,16 @@ def test_bar_shows_counts_and_time_left_and_ends_with_the_rate():
     assert "400 replicates in 40 s, 10 a second" in shown
 
 
+def test_replicates_that_are_not_needed_leave_the_total():
+    stream = Terminal()
+    reporter = BarReporter(stream)
+    reporter.start(total=500, resumed=0)
+    reporter.drop(100)
+    reporter.advance(100, seconds_left=1.0)
+    reporter.close()
+    assert "100/400" in stream.getvalue()
+
+
 def test_bar_leaves_markup_in_notes_alone():
     stream = Terminal()
     BarReporter(stream).note("[factors] n")

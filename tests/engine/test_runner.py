@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import random
 import signal
@@ -16,16 +17,17 @@ import pytest
 
 from p0sim.columns import FRAMES
 from p0sim.engine.blocks import SUFFIX
+from p0sim.engine.design import StudyFile, build_cells, parse_study
+from p0sim.engine.merge import merge_stores
+from p0sim.engine.options import Shard
+from p0sim.engine.rounds import StoppingRule
 from p0sim.engine.store import Store
 from p0sim.errors import InvalidStudyError
-from tests.engine.fake import FakeExperiment, frames, run, small_study
+from tests.engine.fake import FakeExperiment, assert_same, frames, run, small_study
 
-TROUBLED = FakeExperiment(raise_share=0.3, warn_share=0.4, no_estimate_share=0.3)
-
-
-def assert_same(left: dict[str, pd.DataFrame], right: dict[str, pd.DataFrame]) -> None:
-    for name in left:
-        pd.testing.assert_frame_equal(left[name], right[name], check_exact=True)
+TROUBLED = FakeExperiment(
+    raise_share=0.2, fit_raise_share=0.2, warn_share=0.4, no_estimate_share=0.3
+)
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +43,8 @@ def clean(tmp_path_factory) -> Path:
         {"n_jobs": 1, "block_size": 1},
         {"n_jobs": 1, "block_size": 4},
         {"n_jobs": 2, "block_size": 2},
-        {"n_jobs": 2},
+        {"n_jobs": 4},
+        {"n_jobs": 3, "backend": "threading", "block_size": 1},
     ],
     ids=str,
 )
@@ -76,18 +79,58 @@ def test_every_replicate_has_one_row_a_method_whatever_happens(clean):
     )
 
 
-def test_raising_replicate_is_an_error_for_all_methods_and_one_problem_naming_the_line(clean):
+def line_of(text: str) -> str:
+    source = Path(sys.modules[FakeExperiment.__module__].__file__).read_text().splitlines()
+    return f"fake.py:{1 + next(i for i, line in enumerate(source) if text in line)}"
+
+
+def test_raising_draw_is_an_error_for_all_methods_and_one_problem_naming_the_line(clean):
     got = frames(clean)
-    errors = got["replicates"].query("status == 'error'")
+    reason = "ArithmeticError: the draw was too unlucky"  # noqa: F841 (queries see it)
+    errors = got["replicates"].query("reason == @reason")
     assert len(errors) > 0
-    assert set(errors["reason"]) == {"ArithmeticError: the draw was too unlucky"}
+    assert set(errors["status"]) == {"error"}
     assert (errors.groupby(["cell", "rep"])["method"].nunique() == 2).all()
     assert errors["n_iter"].isna().all()
-    problems = got["problems"].query("kind == 'error'")
+    problems = got["problems"].query("message == @reason")
     assert len(problems) == len(errors) / 2
-    source = Path(sys.modules[FakeExperiment.__module__].__file__).read_text().splitlines()
-    line = 1 + next(i for i, text in enumerate(source) if "raise ArithmeticError" in text)
-    assert set(problems["where"]) == {f"fake.py:{line}"}
+    assert set(problems["method"]) == {""}
+    assert set(problems["where"]) == {line_of("raise ArithmeticError")}
+
+
+def test_raising_fit_is_an_error_of_its_method_alone(clean):
+    got = frames(clean)
+    reason = "ZeroDivisionError: no mean today"  # noqa: F841 (queries see it)
+    errors = got["replicates"].query("reason == @reason")
+    assert len(errors) > 0
+    assert set(errors["method"]) == {"mean"}
+    beside = got["replicates"].merge(errors[["cell", "rep"]]).query("method == 'median'")
+    assert set(beside["status"]) <= {"ok", "no_estimate"}
+    assert len(beside) == len(errors)
+    problems = got["problems"].query("message == @reason")
+    assert list(problems["method"]) == ["mean"] * len(errors)
+    assert set(problems["where"]) == {line_of("raise ZeroDivisionError")}
+
+
+def test_the_order_of_methods_changes_no_row(clean, tmp_path):
+    run(tmp_path, dataclasses.replace(TROUBLED, methods=("median", "mean")))
+    keys = ["cell", "method", "rep"]
+    for name in ("replicates", "estimates"):
+        one, other = (frames(where)[name] for where in (clean, tmp_path))
+        more = [*keys, "estimand"] if name == "estimates" else keys
+        pd.testing.assert_frame_equal(
+            one.sort_values(more, ignore_index=True),
+            other.sort_values(more, ignore_index=True),
+            check_exact=True,
+        )
+
+
+def test_seconds_are_those_of_the_fit(tmp_path):
+    run(tmp_path, FakeExperiment(seconds=0.02, raise_share=0.3), reps=3)
+    timings = Store(tmp_path).read("timings").merge(Store(tmp_path).read("replicates"))
+    fitted = timings["status"] == "ok"
+    assert timings["seconds"][fitted].between(0, 0.02).all()
+    assert timings["seconds"][~fitted].isna().all()
 
 
 def test_warning_is_one_problem_a_replicate_however_often_it_was_said(clean):
@@ -125,13 +168,23 @@ def test_failing_preparation_is_an_error_row_for_each_replicate_of_that_cell(tmp
 class ForgetsAMethod(FakeExperiment):
     def prepare(self, cell):
         whole = super().prepare(cell)
-        return lambda streams: whole(streams)[1:]
+        return lambda streams: {"mean": whole(streams)["mean"]}
 
 
-def test_missing_outcome_is_an_error_row_saying_so(tmp_path):
+def test_missing_fit_is_an_error_row_saying_so(tmp_path):
     run(tmp_path, ForgetsAMethod())
     reasons = set(frames(tmp_path)["replicates"]["reason"])
-    assert reasons == {"InvalidStudyError: outcomes must be one for each of mean, median; got mean"}
+    assert reasons == {"InvalidStudyError: fits must be one for each of mean, median; got mean"}
+
+
+class Leaves(FakeExperiment):
+    def prepare(self, cell):
+        return lambda streams: sys.exit("no more")
+
+
+def test_an_experiment_that_calls_exit_speaks_for_its_replicate_only(tmp_path):
+    run(tmp_path, Leaves(), reps=2)
+    assert set(frames(tmp_path)["replicates"]["reason"]) == {"SystemExit: no more"}
 
 
 def test_finished_study_computes_nothing(clean):
@@ -170,19 +223,134 @@ def test_global_random_state_is_neither_read_nor_touched(tmp_path):
     assert_same(frames(tmp_path / "one"), frames(tmp_path / "two"))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"n_jobs": 0}, r"n_jobs must be -1 or in 1\.\.\d+, 8 a core; got 0"),
-        ({"n_jobs": -2}, r"n_jobs must be -1 or in 1\.\.\d+, 8 a core; got -2"),
-        ({"reps": 0}, "reps must be at least 1; got 0"),
-        ({"block_size": -1}, "block_size must be at least 1; got -1"),
-    ],
-)
-def test_bad_option_is_refused_before_anything_is_written(tmp_path, options, message):
-    with pytest.raises(InvalidStudyError, match=message):
-        run(tmp_path / "results", **options)
-    assert not (tmp_path / "results").exists()
+def shuffled(study: StudyFile) -> StudyFile:
+    """The same grid, its factors and levels written in another order."""
+    document = dict(study.document)
+    levels = {name: list(reversed(study.factors[name])) for name in reversed(study.factors)}
+    document["factors"] = {**levels, "exclude": list(study.excluded)}
+    return parse_study(document)
+
+
+def test_a_shuffled_grid_gives_the_same_rows(clean, tmp_path):
+    run(tmp_path, TROUBLED, study=shuffled(small_study()))
+    assert list(frames(tmp_path)["cells"]["cell"]) != list(frames(clean)["cells"]["cell"])
+    for name in ("replicates", "estimates", "problems"):
+        one, other = (
+            frames(where)[name].sort_values("cell", kind="stable", ignore_index=True)
+            for where in (clean, tmp_path)
+        )
+        pd.testing.assert_frame_equal(one, other, check_exact=True)
+
+
+def test_three_shards_merged_are_the_whole(tmp_path):
+    """Two chunks and a bit a cell, so that every shard has something."""
+    study = small_study(reps=45)
+    run(tmp_path / "whole", TROUBLED, study=study)
+    shards = [tmp_path / f"shard{k}" for k in (1, 2, 3)]
+    for number, shard in enumerate(shards, start=1):
+        assert run(shard, TROUBLED, study=study, shard=Shard(number, 3)).n_done > 0
+    merge_stores(tmp_path / "merged", shards)
+    assert_same(frames(tmp_path / "merged"), frames(tmp_path / "whole"))
+
+
+def test_a_shard_needs_a_seed_and_has_no_stopping_rule(tmp_path):
+    study = small_study()
+    unseeded = dataclasses.replace(study, study=study.study.model_copy(update={"seed": None}))
+    with pytest.raises(InvalidStudyError, match=r"a shard needs \[study\] seed"):
+        run(tmp_path / "a", study=unseeded, shard=Shard(1, 2))
+    with pytest.raises(InvalidStudyError, match=r"a shard cannot tell when \[measures.stop\]"):
+        run(tmp_path / "a", shard=Shard(1, 2), rule=StoppingRule((5, 10), bool))
+    assert not (tmp_path / "a").exists()
+
+
+class AlwaysRaises(FakeExperiment):
+    def prepare(self, cell):
+        if cell.factors["n"] == 20:
+            raise ArithmeticError("no luck")
+        return super().prepare(cell)
+
+
+@pytest.mark.parametrize("block_size", [1, 7, 50])
+def test_a_cell_that_only_fails_is_paused_after_twenty_and_says_so(tmp_path, block_size):
+    summary = run(tmp_path, AlwaysRaises(), reps=50, block_size=block_size, n_jobs=2)
+    counts = frames(tmp_path)["replicates"].groupby("cell")["rep"].max()
+    assert sorted(counts) == [20, 20, 50]
+    assert set(summary.paused) == set(counts[counts == 20].index)
+    assert "paused, since the first 20 replicates all ended in error" in summary.notes[-1]
+    assert run(tmp_path, AlwaysRaises(), reps=50).n_done == 0
+    assert run(tmp_path, AlwaysRaises(), reps=50, keep_going=True).n_done == 60
+
+
+def test_no_estimate_never_pauses(tmp_path):
+    experiment = FakeExperiment(methods=("median",), no_estimate_share=1.0)
+    assert run(tmp_path, experiment, reps=50).paused == ()
+    assert len(frames(tmp_path)["replicates"]) == 150
+
+
+def test_time_allowed_stops_the_run_and_the_next_goes_on(clean, tmp_path):
+    slow = dataclasses.replace(TROUBLED, seconds=0.02)
+    summary = run(tmp_path, slow, block_size=1, max_time=0.1)
+    assert summary.stopped
+    assert 0 < summary.n_done < 27
+    assert not run(tmp_path, slow).stopped
+    assert_same(frames(tmp_path), frames(clean))
+
+
+class OftenStuck(FakeExperiment):
+    """Every third replicate of the first cell never ends."""
+
+    def prepare(self, cell):
+        whole = super().prepare(cell)
+
+        def simulate(streams):
+            fits = whole(streams)
+            if streams.rep % 3 == 0:
+                fits["median"] = lambda: time.sleep(60)
+            return fits
+
+        return simulate
+
+
+def test_a_fit_over_its_time_is_a_row_and_leaves_the_one_before_alone(tmp_path):
+    run(tmp_path, OftenStuck(), reps=6, timeout=0.2)
+    rows = frames(tmp_path)["replicates"]
+    over = rows.query("status == 'timeout'")
+    assert set(over["rep"]) == {3, 6}
+    assert set(over["method"]) == {"median"}
+    assert set(over["reason"]) == {"took longer than 0.2 s"}
+    assert set(rows.drop(over.index)["status"]) == {"ok"}
+
+
+def test_retry_computes_blocks_with_such_rows_again(clean, tmp_path):
+    run(tmp_path, OftenStuck(), timeout=0.2, block_size=2, study=small_study(reps=4))
+    stuck = frames(tmp_path)["replicates"].query("status == 'timeout'")["cell"].nunique()
+    summary = run(tmp_path, FakeExperiment(), reps=4, retry=("timeout",))
+    assert summary.n_done == 2 * stuck == 6
+    assert "6 replicates are computed again" in summary.notes[-1]
+    run(tmp_path / "fresh", FakeExperiment(), reps=4)
+    assert_same(frames(tmp_path), frames(tmp_path / "fresh"))
+
+
+def test_a_rule_runs_each_cell_to_the_checkpoint_where_it_is_met(tmp_path):
+    looked = []
+
+    def is_met(estimates: pd.DataFrame) -> bool:
+        cell = estimates["cell"].iloc[0]
+        looked.append((cell, int(estimates["rep"].max())))
+        return estimates["rep"].max() >= wanted.get(cell, 1000)
+
+    first, second, _ = (cell.id for cell in build_cells(small_study(), FakeExperiment()))
+    wanted = {first: 10, second: 20}
+    rule = StoppingRule((10, 20, 30, 35), is_met)
+    summary = run(tmp_path, rule=rule, block_size=4)
+    counts = frames(tmp_path)["replicates"].groupby("cell", sort=False)["rep"].max()
+    assert list(counts) == [10, 20, 35]
+    assert list(frames(tmp_path)["cells"]["target_reps"]) == [10, 20, 35]
+    assert summary.n_done == 65
+    decisions, looked[:] = list(looked), []
+    assert run(tmp_path, rule=rule).n_done == 0
+    assert looked == decisions
+    assert run(tmp_path, rule=rule, reps=36).n_done == 26 + 16 + 1
 
 
 def test_drawn_seed_is_told_stored_and_used_again(tmp_path, capsys):

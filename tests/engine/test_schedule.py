@@ -58,9 +58,16 @@ def test_short_study_still_has_a_few_blocks_a_worker():
 
 
 def test_forecast_starts_from_the_guess_and_corrects_cells_to_come():
-    forecast = Forecast.of([Block("a", 1, 10), Block("b", 1, 10)], {"a": 1.0, "b": 2.0}, n_jobs=2)
+    forecast = Forecast({"a": 1.0, "b": 2.0}, n_jobs=2, remaining={"a": 10, "b": 10})
     assert forecast.seconds_left == pytest.approx((10 * 1 + 10 * 2) / 2)
     forecast.record("a", 10, seconds=30.0)  # three times the guess, so b is taken as 6 s each
     assert forecast.seconds_left == pytest.approx(10 * 6 / 2)
     forecast.record("b", 5, seconds=10.0)
     assert forecast.seconds_left == pytest.approx(5 * 2 / 2)
+
+
+def test_forecast_learns_from_blocks_that_were_there():
+    forecast = Forecast({"a": 1.0}, n_jobs=1, remaining={"a": 10})
+    forecast.learn("a", 5, seconds=20.0)
+    assert forecast.seconds_left == pytest.approx(10 * 4)
+    assert forecast.seconds_a_rep("a") == pytest.approx(4)

@@ -117,9 +117,9 @@ def test_seed_out_of_range_is_refused(seed):
         open_streams(seed, KEYS, 1)
 
 
-@pytest.mark.parametrize("rep", [0, 2**32])
+@pytest.mark.parametrize("rep", [-1, 2**32])
 def test_replicate_out_of_range_is_refused(rep):
-    with pytest.raises(InvalidStudyError, match=r"rep must lie in 1\.\.2\^32-1; got"):
+    with pytest.raises(InvalidStudyError, match=r"rep must lie in 0\.\.2\^32-1; got"):
         open_streams(1, KEYS, rep)
 
 
