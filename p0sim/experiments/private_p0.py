@@ -6,20 +6,33 @@ A fit that does not exist or does not converge is a row with its reason, never r
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
 from scipy.stats import norm
 
 from p0sim.arrays import FloatMatrix, FloatVector
 from p0sim.errors import InvalidStudyError, NoEstimateError, NotConvergedError
 from p0sim.estimate.moments import Degrees, MomentFit, fit_moments
-from p0sim.experiments.truth import LINEAR, Truth, find_truth
+from p0sim.experiments.answers import read_pairs
+from p0sim.experiments.estimates import Estimate, failed, outcome_of
+from p0sim.experiments.sections import (
+    CallSection,
+    EstimandsSection,
+    MeasuresSection,
+    Method,
+    MethodSection,
+    ModelSection,
+    StopSection,
+    read_measures,
+    read_methods,
+)
+from p0sim.experiments.sources import Source
+from p0sim.experiments.truth import Truth, find_truth
 from p0sim.formulas import fill_positions
 from p0sim.inference.contrasts import contrast_weights
 from p0sim.inference.covariance import covariance, model_covariance
@@ -28,51 +41,13 @@ from p0sim.privacy.discrete_laplace import discrete_laplace_variance
 from p0sim.privacy.noisy_bidegree import require_epsilon
 from p0sim.privacy.sensitivity import bidegree_sensitivity
 from p0sim.privacy.simulate import simulate_release
-from p0sim.replicate import Cell, Outcome, Streams
+from p0sim.replicate import Cell, Fit, Outcome, Simulate, Streams
 from p0sim.validation import check_table, refuse_unknown
 
+NAME = "private_p0"
 EPSILON = "epsilon"
 # rough seconds of one fit a pair of nodes, for the first forecast only
 SECONDS_A_PAIR = 2.5e-7
-
-
-class ModelSection(BaseModel):
-    """[model]: where the truth comes from, and which cells share their networks."""
-
-    model_config = ConfigDict(frozen=True)
-
-    theta: str = LINEAR
-    q: Annotated[int, Field(ge=2)] | None = None
-    share_network_across: list[str] = []
-
-
-class EstimandsSection(BaseModel):
-    """[estimands]: what is estimated in every replicate."""
-
-    model_config = ConfigDict(frozen=True)
-
-    contrasts: list[str] = []
-    sup_error: bool = True
-
-
-class MethodSection(BaseModel):
-    """[methods.NAME]: one way from degrees to intervals."""
-
-    model_config = ConfigDict(frozen=True)
-
-    release: bool = True
-    margins: Literal["balanced", "drop_last"] = "balanced"
-    variance: Literal["noise", "S", "exact"] = "noise"
-    solver: Literal["newton", "fixed_point"] = "newton"
-    label: str = ""
-
-
-class MeasuresSection(BaseModel):
-    """[measures]: the level of the intervals."""
-
-    model_config = ConfigDict(frozen=True)
-
-    level: Annotated[float, Field(gt=0, lt=1)] = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,19 +60,27 @@ class PrivateP0:
     shared_factors : frozenset of str
         Factors across which the networks are the same.
     estimands : EstimandsSection
-    specs : dict of str to MethodSection
-    level : float
+    specs : dict of str to MethodSection or CallSection
+    measures : MeasuresSection
+    calls : dict of str to Source
+        The functions of the methods that are the user's own, by method.
     """
 
     truth: Truth
     shared_factors: frozenset[str]
     estimands: EstimandsSection
-    specs: Mapping[str, MethodSection]
-    level: float
+    specs: Mapping[str, Method]
+    measures: MeasuresSection
+    calls: Mapping[str, Source] = field(default_factory=dict)
 
     @classmethod
     def from_sections(
-        cls, sections: Mapping[str, Any], factors: Collection[str], folder: Path
+        cls,
+        sections: Mapping[str, Any],
+        factors: Collection[str],
+        folder: Path,
+        reference: str = NAME,
+        sources: Mapping[str, str] | None = None,
     ) -> PrivateP0:
         """Check the experiment's own sections of a study file.
 
@@ -109,6 +92,10 @@ class PrivateP0:
             Names of the study's factors.
         folder : Path
             Where the study file stands; paths in it are relative to that.
+        reference : str
+            What the study file calls the experiment; there is one way only.
+        sources : mapping of str to str, optional
+            Stored texts of Python files, used in place of what is on disk now.
 
         Raises
         ------
@@ -116,21 +103,19 @@ class PrivateP0:
             Naming the section, the key, the rule and the value.
         """
         model = check_table(ModelSection, sections.get("model", {}), "[model]")
-        specs = {
-            name: check_table(MethodSection, table, f"[methods.{name}]")
-            for name, table in sections.get("methods", {}).items()
-        }
+        estimands = check_table(EstimandsSection, sections.get("estimands", {}), "[estimands]")
+        specs = read_methods(sections.get("methods", {}))
         truth = find_truth(model.theta, model.q, folder)
         _check_factors(truth, specs, factors)
-        _check_labels(specs)
         sharing = [name for name in factors if name not in truth.needs]
         refuse_unknown(model.share_network_across, sharing, "[model] share_network_across")
         return cls(
             truth,
             frozenset(model.share_network_across),
-            check_table(EstimandsSection, sections.get("estimands", {}), "[estimands]"),
+            estimands,
             specs,
-            check_table(MeasuresSection, sections.get("measures", {}), "[measures]").level,
+            read_measures(sections.get("measures", {})),
+            _read_calls(specs, estimands, folder, sources),
         )
 
     @property
@@ -143,16 +128,32 @@ class PrivateP0:
         """n and q where the truth fixes them."""
         return self.truth.constants
 
+    @property
+    def level(self) -> float:
+        """Level of the intervals."""
+        return self.measures.level
+
+    @property
+    def stop(self) -> StopSection | None:
+        """When enough is known; it decides how many replicates there are, not what they are."""
+        return self.measures.stop
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """Texts of the Python files the study uses, by the names it writes."""
+        return {source.file: source.text for source in self.calls.values()}
+
     def content(self, cell: Cell) -> dict[str, Any]:
         """What generates the data of a cell, beyond its factors."""
         return {
-            "experiment": "private_p0",
+            "experiment": NAME,
             "model": self.truth.content(),
             "share_network_across": sorted(self.shared_factors),
         }
 
     def identity(self) -> dict[str, Any]:
         """Everything whose change makes old rows another study; labels are for show only."""
+        digests = {source.file: source.digest for source in self.calls.values()}
         return {
             "model": self.truth.content(),
             "share_network_across": sorted(self.shared_factors),
@@ -161,6 +162,7 @@ class PrivateP0:
                 name: spec.model_dump(exclude={"label"}) for name, spec in self.specs.items()
             },
             "level": self.level,
+            **({"sources": digests} if digests else {}),
         }
 
     def cost(self, cell: Cell) -> float:
@@ -177,8 +179,27 @@ class PrivateP0:
                 raise InvalidStudyError(f"[estimands] contrasts must differ; got {term} twice")
         return terms
 
-    def prepare(self, cell: Cell) -> Callable[[Streams], list[Outcome]]:
-        """The replicate function of one cell, its constants worked out once."""
+    def require(self, cell: Cell) -> None:
+        """Refuse a cell that cannot run.
+
+        Raises
+        ------
+        P0SimError
+            If a factor is out of its range or an estimand names nothing.
+        """
+        self.in_cell(cell)
+
+    def predicted(self, cell: Cell) -> list[tuple[str, str, float]]:
+        """Method, estimand and the coverage theory predicts; nan for methods of the user's own."""
+        here = self.in_cell(cell)
+        return [
+            (name, term, float(coverage))
+            for name, spec in self.specs.items()
+            for term, coverage in zip(here.terms, here.predicted_coverage(spec), strict=True)
+        ]
+
+    def prepare(self, cell: Cell) -> Simulate:
+        """What simulates data sets of one cell, its constants worked out once."""
         return self.in_cell(cell).replicate
 
     def in_cell(self, cell: Cell) -> CellExperiment:
@@ -212,18 +233,22 @@ class CellExperiment:
     terms: tuple[str, ...]
     weights: FloatMatrix
 
-    def replicate(self, streams: Streams) -> list[Outcome]:
-        """Draw one network and one noise, apply every method."""
+    def replicate(self, streams: Streams) -> dict[str, Fit]:
+        """Draw one network and one noise; the fits of every method wait to be called."""
         degrees = self.model.sample_bidegree(rng=streams.network)
         noisy: Degrees = degrees
         if self.epsilon is not None:
             noisy = simulate_release(degrees, self.epsilon, rng=streams.noise)
-        return [
-            self._apply(name, spec, noisy if spec.release else degrees)
-            for name, spec in self.study.specs.items()
-        ]
+        fits: dict[str, Fit] = {}
+        for name, spec in self.study.specs.items():
+            data = noisy if spec.release else degrees
+            if isinstance(spec, CallSection):
+                fits[name] = partial(self._call, name, data, streams)
+            else:
+                fits[name] = partial(self._fit, spec, data)
+        return fits
 
-    def predicted_coverage(self, spec: MethodSection) -> FloatVector:
+    def predicted_coverage(self, spec: MethodSection | CallSection) -> FloatVector:
         """Coverage of each contrast that large-sample theory predicts for a method.
 
         Returns
@@ -232,7 +257,10 @@ class CellExperiment:
             2 Phi(z sqrt(used/true)) - 1, with the variance the method uses and the one its estimate
             has, both at the truth. For contrasts of alphas with variance S that is
             2 Phi(1.96/sqrt(1 + rho)) - 1, rho = tau/v_ii, where the two v_ii agree (derived here).
+            nan for a method of the user's own.
         """
+        if isinstance(spec, CallSection):
+            return np.full(len(self.terms), np.nan)
         tau = self._noise_variance(spec)
         quantile = norm.ppf((1 + self.study.level) / 2)
         # parameters so large that variances underflow have no prediction
@@ -251,66 +279,64 @@ class CellExperiment:
             return 0.0
         return discrete_laplace_variance(bidegree_sensitivity(self.model.q) / self.epsilon)
 
-    def _apply(self, name: str, spec: MethodSection, degrees: Degrees) -> Outcome:
-        start = time.perf_counter()
-        outcome = self._outcome(name, spec, degrees)
-        return replace(outcome, seconds=time.perf_counter() - start)
-
-    def _outcome(self, name: str, spec: MethodSection, degrees: Degrees) -> Outcome:
+    def _fit(self, spec: MethodSection, degrees: Degrees) -> Outcome:
         try:
             moments = fit_moments(degrees, spec.margins, spec.solver)
-        except NoEstimateError as error:
-            return Outcome(name, "no_estimate", error.reason)
-        except NotConvergedError as error:
-            return Outcome(name, "not_converged", str(error), residual=error.residual)
+        except (NoEstimateError, NotConvergedError) as error:
+            return failed(error)
         wanted = self.study.estimands.sup_error
         sup_error = np.abs(moments.model.theta - self.model.theta).max() if wanted else np.nan
-        return Outcome(
-            name,
-            "ok",
+        return outcome_of(
+            self._estimates(moments, spec.variance),
+            self.study.level,
             n_iter=moments.n_iter,
             residual=moments.residual,
             sup_error=float(sup_error),
-            estimates=self._rows(moments, spec.variance),
         )
 
-    def _rows(self, moments: MomentFit, variance: str) -> tuple[dict[str, Any], ...]:
-        estimate = self.weights @ moments.model.theta
-        std_error = np.sqrt(covariance(moments, variance).contrast_variances(self.weights))
-        half = norm.ppf((1 + self.study.level) / 2) * std_error
-        true_value = self.weights @ self.model.theta
-        columns = (
-            estimate,
-            std_error,
-            estimate - half,
-            estimate + half,
-            true_value,
-            (estimate - true_value) / std_error,
-        )
-        names = ("estimate", "std_error", "lower", "upper", "true_value", "z")
-        return tuple(
-            {"estimand": term, **dict(zip(names, values, strict=True))}
-            for term, values in zip(self.terms, np.column_stack(columns).tolist(), strict=True)
-        )
+    def _estimates(self, moments: MomentFit, variance: str) -> list[Estimate]:
+        values = self.weights @ moments.model.theta
+        std_errors = np.sqrt(covariance(moments, variance).contrast_variances(self.weights))
+        columns = values.tolist(), std_errors.tolist(), self.true_values.tolist()
+        return [Estimate(*row) for row in zip(self.terms, *columns, strict=True)]
+
+    def _call(self, name: str, degrees: Degrees, streams: Streams) -> Outcome:
+        try:
+            answer = self.study.calls[name].function()(degrees, streams.other(name))
+        except (NoEstimateError, NotConvergedError) as error:
+            return failed(error)
+        true_values = dict(zip(self.terms, self.true_values.tolist(), strict=True))
+        estimates = read_pairs(answer, true_values, f"[methods.{name}]")
+        return outcome_of(estimates, self.study.level)
+
+    @property
+    def true_values(self) -> FloatVector:
+        """The contrasts at the truth, shape (terms,)."""
+        return self.weights @ self.model.theta
 
 
-def _check_labels(specs: Mapping[str, MethodSection]) -> None:
-    """Refuse two methods that tables and figures could not tell apart."""
-    shown = [spec.label or name for name, spec in specs.items()]
-    for label in shown:
-        if not label.strip() or shown.count(label) > 1:
-            raise InvalidStudyError(f"[methods] labels must differ and not be empty; got {label!r}")
+def _read_calls(
+    specs: Mapping[str, Method],
+    estimands: EstimandsSection,
+    folder: Path,
+    sources: Mapping[str, str] | None,
+) -> dict[str, Source]:
+    calls = {}
+    for name, spec in specs.items():
+        if isinstance(spec, CallSection):
+            if not estimands.contrasts:
+                raise InvalidStudyError(
+                    f"[methods.{name}] call must have [estimands] contrasts to estimate; got none"
+                )
+            calls[name] = Source.read(spec.call, folder, f"[methods.{name}] call", sources)
+    return calls
 
 
 def _numbers(cell: Cell) -> dict[str, float]:
     return {name: value for name, value in cell.factors.items() if not isinstance(value, str)}
 
 
-def _check_factors(
-    truth: Truth, specs: Mapping[str, MethodSection], factors: Collection[str]
-) -> None:
-    if not specs:
-        raise InvalidStudyError("[methods] must hold at least one method; got none")
+def _check_factors(truth: Truth, specs: Mapping[str, Method], factors: Collection[str]) -> None:
     refuse_unknown(factors, [*truth.needs, EPSILON], "[factors]")
     needed = [*truth.needs]
     if any(spec.release for spec in specs.values()):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import random
 from pathlib import Path
 
 import numpy as np
@@ -34,13 +36,22 @@ def cell(n=20, q=3, L=0.5, epsilon=2.0):
     return Cell("c", factors, {name: str(value) for name, value in factors.items()})
 
 
+def global_states():
+    return np.random.get_state()[1].tolist(), random.getstate()  # noqa: NPY002
+
+
 def streams(rep=1):
     return Streams(seed=5, own_key=(1, 2, 3, 4), shared_key=(1, 2, 3, 4), rep=rep)
 
 
+def run(study, in_cell, rep=1):
+    """Every fit of one replicate, called in file order."""
+    return {name: fit() for name, fit in study.prepare(in_cell)(streams(rep)).items()}
+
+
 def test_a_replicate_is_the_public_functions_in_a_row():
     """Oracle: the same draws through sample_bidegree, simulate_release, fit and contrast."""
-    outcomes = {o.method: o for o in experiment().prepare(cell())(streams())}
+    outcomes = run(experiment(), cell())
     model, again = p0.linear_design(20, 0.5, 3), streams()
     degrees = model.sample_bidegree(rng=again.network)
     noisy = p0.simulate_release(degrees, 2.0, rng=again.noise)
@@ -66,15 +77,22 @@ def test_a_replicate_is_the_public_functions_in_a_row():
 
 def test_methods_do_not_disturb_one_another():
     """The rows of a method are the same bits alone and in company."""
-    together = experiment().prepare(cell())(streams())
-    alone = experiment({"balanced": METHODS["balanced"]}).prepare(cell())(streams())
-    assert alone[0].estimates == together[2].estimates
+    together = run(experiment(), cell())
+    alone = run(experiment({"balanced": METHODS["balanced"]}), cell())
+    assert alone["balanced"].estimates == together["balanced"].estimates
+
+
+def test_fits_may_be_called_in_any_order():
+    fits = experiment().prepare(cell())(streams())
+    backwards = {name: fits[name]() for name in reversed(fits)}
+    assert list(fits) == list(METHODS)
+    assert repr(backwards["paper"]) == repr(run(experiment(), cell())["paper"])
 
 
 def test_a_replicate_without_estimate_is_a_row_with_its_reason():
     """Strong noise on ten nodes: some margin leaves its range in most replicates."""
-    run = experiment().prepare(cell(n=10, q=2, L=2.0, epsilon=0.2))
-    outcomes = [o for rep in range(1, 11) for o in run(streams(rep))]
+    noisy = cell(n=10, q=2, L=2.0, epsilon=0.2)
+    outcomes = [o for rep in range(1, 11) for o in run(experiment(), noisy, rep).values()]
     failed = [o for o in outcomes if o.status == "no_estimate"]
     assert failed
     assert all(o.reason and not o.estimates and np.isnan(o.sup_error) for o in failed)
@@ -88,6 +106,8 @@ def test_predicted_coverage_is_the_formula_of_the_noise_share():
     rho = 2 * lam / (1 - lam) ** 2 / (99 * 8 / 12)
     expected = 2 * stats.norm.cdf(stats.norm.ppf(0.975) / np.sqrt(1 + rho)) - 1
     assert here.predicted_coverage(study.specs["paper"])[0] == pytest.approx(expected, rel=1e-12)
+    in_rows = {(m, e): c for m, e, c in study.predicted(cell(n=100, q=3, L=0.0, epsilon=2.0))}
+    assert in_rows["paper", "alpha[1]-alpha[2]"] == pytest.approx(expected, rel=1e-12)
     for name in ("nonprivate", "balanced"):
         np.testing.assert_allclose(here.predicted_coverage(study.specs[name]), 0.95, rtol=1e-12)
 
@@ -157,6 +177,36 @@ def test_identity_knows_what_matters_and_not_the_labels(tmp_path):
     assert experiment(changed).identity() != experiment().identity()
 
 
+def test_identity_is_that_of_results_written_before_there_were_custom_methods():
+    """A tripwire: results directories hold this; another key would make them another study."""
+    written = {
+        "model": {"theta": "linear"},
+        "share_network_across": [],
+        "estimands": {
+            "contrasts": ["alpha[1]-alpha[2]", "alpha[1]", "beta[n-1]"],
+            "sup_error": True,
+        },
+        "methods": {
+            "paper": {
+                "release": True,
+                "margins": "drop_last",
+                "variance": "S",
+                "solver": "newton",
+            }
+        },
+        "level": 0.95,
+    }
+    stop = {"stop": {"coverage_mcse": 0.01}}
+    study = experiment({"paper": METHODS["paper"]}, measures=stop)
+    assert study.identity() == written
+    assert study.stop.coverage_mcse == 0.01
+    assert study.content(cell()) == {
+        "experiment": "private_p0",
+        "model": {"theta": "linear"},
+        "share_network_across": [],
+    }
+
+
 def test_a_changed_parameter_file_is_another_study(tmp_path):
     sections = {"factors": ("epsilon",), "model": {"theta": "parameters:t.csv", "q": 2}}
     (tmp_path / "t.csv").write_text("node,alpha,beta\na,0.5,0.1\nb,0,-0.2\nc,-0.5,0\n")
@@ -200,13 +250,13 @@ def test_a_section_that_breaks_a_rule_is_refused_in_one_line(change, words):
 )
 def test_a_factor_out_of_range_is_refused(factors, words):
     with pytest.raises(p0.P0SimError, match=words):
-        experiment().in_cell(cell(**factors))
+        experiment().require(cell(**factors))
 
 
 @pytest.mark.parametrize("term", ["alpha[0]", "alpha[n+1]", "alpha[n/3]", "gamma[1]", "alpha[1"])
 def test_an_estimand_that_names_nothing_is_refused(term):
     with pytest.raises(p0.P0SimError):
-        experiment(estimands={"contrasts": [term]}).in_cell(cell())
+        experiment(estimands={"contrasts": [term]}).require(cell())
 
 
 def test_parameters_beyond_floating_point_have_no_prediction_and_no_warning():
@@ -214,3 +264,195 @@ def test_parameters_beyond_floating_point_have_no_prediction_and_no_warning():
     study = experiment()
     here = study.in_cell(cell(n=20, q=2, L=1000.0))
     assert not np.isfinite(here.predicted_coverage(study.specs["paper"])[0])
+
+
+MINE = """
+import numpy as np
+import p0sim as p0
+
+
+def fit(data, rng):
+    ours = p0.fit(data).contrast(["alpha[1]-alpha[2]", "alpha[1]", "beta[19]"])
+    return dict(zip(ours["term"], zip(ours["estimate"], ours["std_error"])))
+
+
+def draws(data, rng):
+    return {name: (rng.normal(), 1) for name in ("alpha[1]-alpha[2]", "alpha[1]", "beta[19]")}
+
+
+def writes(data, rng):
+    data.out_degree[0] = 0
+
+
+def looks(data, rng):
+    raise p0.NoEstimateError(f"{type(data).__name__} {data.out_degree[0]}")
+
+
+def stops(data, rng):
+    raise p0.NotConvergedError(np.zeros(3), 0.5)
+
+
+def breaks(data, rng):
+    return 1 / 0
+
+
+def answers(data, rng):
+    return ANSWER
+"""
+NAMES = ("alpha[1]-alpha[2]", "alpha[1]", "beta[19]")
+GOOD = {name: (0.5, 0.25) for name in NAMES}
+
+
+def mine(methods, answer=GOOD, **sections):
+    """A study with methods of MINE, whose `answers` gives what it is told."""
+    text = MINE.replace("ANSWER", repr(answer)).replace("nan", "np.nan").replace("inf", "np.inf")
+    sections.setdefault("estimands", {"contrasts": ["alpha[1]-alpha[2]", "alpha[1]", "beta[n-1]"]})
+    sources = {"mine.py": text}
+    return PrivateP0.from_sections(
+        {"methods": methods, **sections}, FACTORS, Path(), "private_p0", sources
+    )
+
+
+def call(name, **more):
+    return {"call": f"mine.py:{name}", **more}
+
+
+def test_a_custom_method_that_calls_ours_has_our_rows():
+    outcomes = run(mine({"balanced": {}, "mine": call("fit")}), cell())
+    ours, theirs = outcomes["balanced"], outcomes["mine"]
+    assert theirs.status == "ok" and np.isnan(theirs.sup_error) and theirs.n_iter == -1
+    for row, expected in zip(theirs.estimates, ours.estimates, strict=True):
+        assert row["estimand"] == expected["estimand"]
+        for name in ("estimate", "std_error", "lower", "upper", "true_value", "z"):
+            assert row[name] == pytest.approx(expected[name], rel=1e-9)
+
+
+def test_custom_methods_see_the_data_of_their_release_and_of_ours():
+    """Oracle: the same draws through sample_bidegree and simulate_release."""
+    study = mine({"noisy": call("looks"), "plain": call("looks", release=False)})
+    outcomes, again = run(study, cell()), streams()
+    degrees = p0.linear_design(20, 0.5, 3).sample_bidegree(rng=again.network)
+    noisy = p0.simulate_release(degrees, 2.0, rng=again.noise)
+    assert outcomes["noisy"].reason == f"NoisyBiDegree {noisy.out_degree[0]}"
+    assert outcomes["plain"].reason == f"BiDegree {degrees.out_degree[0]}"
+    assert {outcome.status for outcome in outcomes.values()} == {"no_estimate"}
+
+
+def test_each_custom_method_draws_from_a_stream_of_its_own_name():
+    methods = {"one": call("draws"), "two": call("draws"), "balanced": {}}
+    outcomes = run(mine(methods), cell())
+    backwards = run(mine(dict(reversed(methods.items()))), cell())
+    alone = run(mine({"two": methods["two"]}), cell())
+    for name in methods:
+        assert outcomes[name].estimates == backwards[name].estimates
+    assert alone["two"].estimates == outcomes["two"].estimates
+    expected = streams().other("two").normal()
+    assert outcomes["two"].estimates[0]["estimate"] == expected
+    assert outcomes["one"].estimates[0]["estimate"] != expected
+
+
+def test_custom_methods_leave_global_random_state_alone():
+    before = global_states()
+    run(mine({"one": call("draws"), "balanced": {}}), cell())
+    assert global_states() == before
+
+
+def test_a_method_that_breaks_leaves_the_others_alone():
+    fits = mine({"breaks": call("breaks"), "writes": call("writes"), "balanced": {}}).prepare(
+        cell()
+    )(streams())
+    with pytest.raises(ZeroDivisionError):
+        fits["breaks"]()
+    with pytest.raises(ValueError, match="read-only"):
+        fits["writes"]()
+    expected = run(experiment({"balanced": METHODS["balanced"]}), cell())["balanced"]
+    assert fits["balanced"]().estimates == expected.estimates
+
+
+def test_a_custom_method_that_stops_short_did_not_converge():
+    outcome = run(mine({"mine": call("stops")}), cell())["mine"]
+    assert (outcome.status, outcome.residual) == ("not_converged", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ((float("nan"), 1.0), "estimate of alpha[1] is nan"),
+        ((float("-inf"), 1.0), "estimate of alpha[1] is -inf"),
+        ((1.0, float("nan")), "std_error of alpha[1] is nan"),
+        ((1.0, -1.0), "std_error of alpha[1] is -1.0"),
+    ],
+)
+def test_a_number_that_is_none_is_no_estimate(entry, reason):
+    outcome = run(mine({"mine": call("answers")}, {**GOOD, "alpha[1]": entry}), cell())["mine"]
+    assert (outcome.status, outcome.reason, outcome.estimates) == ("no_estimate", reason, ())
+
+
+def test_an_estimate_without_standard_error_has_no_interval():
+    study = mine({"mine": call("answers")}, {**GOOD, "alpha[1]": (1.0, None)})
+    row = run(study, cell())["mine"].estimates[1]
+    assert row["estimate"] == 1.0
+    assert all(np.isnan(row[name]) for name in ("std_error", "lower", "upper", "z"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ({"alpha[1]": (1, 1)}, "[methods.mine] must return every estimand; alpha[1]-alpha[2]"),
+        ({**GOOD, "alpha[2]": (1, 1)}, "[methods.mine] has an unknown key 'alpha[2]'; did you"),
+        ({**GOOD, "alpha[1]": 1.0}, "[methods.mine] alpha[1] must be (estimate, std_error)"),
+        ({**GOOD, "alpha[1]": (1.0,)}, "[methods.mine] alpha[1] must be (estimate, std_error)"),
+        ({**GOOD, "alpha[1]": ("1", 1)}, "[methods.mine] alpha[1]: estimate must be a number"),
+        ({**GOOD, "alpha[1]": (1, "1")}, "[methods.mine] alpha[1]: std_error must be a number"),
+        ({**GOOD, "alpha[1]": (True, 1)}, "[methods.mine] alpha[1]: estimate must be a number"),
+        ([1, 2], "[methods.mine] must return a dict of estimand to (estimate, std_error)"),
+        (None, "[methods.mine] must return a dict"),
+    ],
+)
+def test_an_answer_of_another_form_is_told_in_one_line(answer, words):
+    fit = mine({"mine": call("answers")}, answer).prepare(cell())(streams())["mine"]
+    with pytest.raises(InvalidStudyError) as caught:
+        fit()
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (call("fit", margins="balanced"), "[methods.x] margins must not stand beside call"),
+        (call("fit", variance="S"), "[methods.x] variance must not stand beside call"),
+        (call("fit", solver="newton"), "[methods.x] solver must not stand beside call"),
+        (call("fit", releas=True), "did you mean 'release'"),
+        ({"cal": "mine.py:fit"}, "did you mean 'call'"),
+        ({"call": 3}, "[methods.x] call must be a valid string; got 3"),
+        (call("fitt"), "[methods.x] call: mine.py has no function 'fitt'; did you mean 'fit'"),
+    ],
+)
+def test_a_custom_method_that_cannot_be_is_refused_before_anything_runs(table, words):
+    with pytest.raises(InvalidStudyError) as caught:
+        mine({"x": table})
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_custom_method_needs_contrasts():
+    with pytest.raises(InvalidStudyError, match=r"\[methods.x\] call must have .* contrasts"):
+        mine({"x": call("fit")}, estimands={})
+
+
+def test_a_custom_method_is_known_by_its_text_and_nothing_is_predicted_for_it():
+    study = mine({"x": call("fit", label="Mine"), "balanced": {}})
+    other = mine({"x": call("fit"), "balanced": {}}, answer=GOOD | {"alpha[1]": (0, 1)})
+    assert study.identity()["methods"]["x"] == {"call": "mine.py:fit", "release": True}
+    assert study.identity() != other.identity()
+    assert study.content(cell()) == other.content(cell()) == experiment().content(cell())
+    known = {method for method, _, coverage in study.predicted(cell()) if not np.isnan(coverage)}
+    assert known == {"balanced"}
+    assert study.sources == {"mine.py": study.calls["x"].text}
+
+
+def test_a_study_with_custom_methods_pickles():
+    study = mine({"x": call("draws"), "balanced": {}})
+    again = pickle.loads(pickle.dumps(study))
+    assert run(again, cell())["x"].estimates == run(study, cell())["x"].estimates
