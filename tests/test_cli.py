@@ -20,7 +20,7 @@ BAD = [
 
 
 def p0sim(*arguments, folder: Path) -> subprocess.CompletedProcess[str]:
-    code = "from p0sim.cli import main; main()"
+    code = "from p0sim.cli.main import main; main()"
     command = [sys.executable, "-c", code, *map(str, arguments)]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 

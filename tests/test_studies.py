@@ -225,7 +225,7 @@ def test_copies_across_shared_factors_count_once(results):
     ("old", "new", "words"),
     [
         ('"alpha[1]"]', '"alpha[n]", "alpha[30]"]', "alpha[30] twice"),
-        ("release = false", 'release = false\n[methods.loud]\nlabel = "quiet"', "have epsilon"),
+        ("release = false", 'release = false\n[methods.loud]\nlabel = "noisy"', "have epsilon"),
         ("release = false", 'release = false\nlabel = " "', "labels must differ"),
         ("[methods.quiet]", '[model]\nshare_network_across = ["n"]\n[methods.quiet]', "'n'"),
         ("n = [30]", "n = [1000000000]", "at most 20000"),

@@ -123,13 +123,15 @@ def has_rates(material: Material) -> bool:
 
 def page_words(material: Material, table: PaperTable) -> dict[str, Any]:
     """Everything the template prints."""
+    experiment = str(material.identity["experiment"])
     return {
         "name": material.study["study"]["name"],
         "aims": material.study["study"].get("aims", ""),
         "seed": material.seed,
         "level": f"{100 * material.level:g}",
+        "own_experiment": experiment if ":" in experiment else "",
         "methods": [
-            {"name": labelled(name, material.labels), **spec}
+            method_row(labelled(name, material.labels), spec)
             for name, spec in material.identity["methods"].items()
         ],
         "cells": len(material.cells),
@@ -144,6 +146,19 @@ def page_words(material: Material, table: PaperTable) -> dict[str, Any]:
         "figures": {"qq": len(material.estimates) > 0, "consistency": has_rates(material)},
         "n_problems": len(material.problems),
         "versions": ", ".join(f"{name} {number}" for name, number in material.versions.items()),
+    }
+
+
+def method_row(name: str, spec: Mapping[str, Any]) -> dict[str, str]:
+    """What a method does, in the words of the study file; one of the user's own names its code."""
+    private, variance = spec.get("release", True), spec.get("variance", "")
+    return {
+        "name": name,
+        "private": "yes" if private else "no",
+        "margins": spec.get("margins", ""),
+        # without noise the variance that counts it is S
+        "variance": variance if private or variance in ("exact", "") else "S",
+        "solver": spec.get("solver") or f"`{spec.get('call', '')}`",
     }
 
 

@@ -1,4 +1,4 @@
-"""What a user holds: a Study to run, and StudyResults to look at."""
+"""What a user looks at: the frames of a study, and the tables and figures made from them."""
 
 from __future__ import annotations
 
@@ -11,148 +11,25 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pyarrow as pa
 
-from p0sim.engine.blocks import encode, write_whole
-from p0sim.engine.design import StudyFile, build_cells, read_study_file
-from p0sim.engine.runner import run_study
+from p0sim.columns import FITTED, FRAMES, RULE_SUFFIX
+from p0sim.engine.blocks import encode
+from p0sim.engine.files import write_whole, writing
+from p0sim.engine.options import RETRIED
+from p0sim.engine.progress import readable_seconds
 from p0sim.engine.store import Store, StudyRecord
-from p0sim.errors import InvalidStudyError
-from p0sim.experiments.private_p0 import PrivateP0
+from p0sim.engine.streams import canonical_number
+from p0sim.errors import InvalidStudyError, name_some
+from p0sim.performance.failures import group_failures, group_problems, problem_line
 from p0sim.performance.predictions import with_predictions
 from p0sim.performance.summarise import performance
-from p0sim.replicate import Cell
-from p0sim.validation import nearest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from p0sim.report.tables import PaperTable
 
-EXPERIMENTS = {"private_p0": PrivateP0}
 RESULTS, REPORTS = Path("results"), Path("reports")
 PREDICTIONS = "predictions.parquet"
-
-
-@dataclass(frozen=True, eq=False)
-class Study:
-    r"""A study file, checked and ready to run.
-
-    Attributes
-    ----------
-    file : StudyFile
-        What was written.
-    experiment : PrivateP0
-        What one replicate does.
-    cells : tuple of Cell
-        The grid.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "tiny.toml").write_text(
-    ...     "study = {name = 'tiny', seed = 1, reps = 5}\n"
-    ...     "factors = {n = [20], q = [2], L = [0], epsilon = [2]}\n"
-    ...     "methods = {balanced = {}}\n"
-    ... )
-    >>> study = Study.from_toml(folder / "tiny.toml")
-    >>> results = study.run(folder / "tiny", n_jobs=1, progress=False)
-    >>> len(results.replicates)
-    5
-    """
-
-    file: StudyFile
-    experiment: PrivateP0
-    cells: tuple[Cell, ...]
-
-    @classmethod
-    def from_toml(cls, path: str | Path) -> Study:
-        """Read and check a study file; nothing is run or written.
-
-        Raises
-        ------
-        P0SimError
-            In one line: the key, its place, the rule and the value.
-        """
-        file = read_study_file(path)
-        name = file.study.experiment
-        if name not in EXPERIMENTS:
-            raise InvalidStudyError(
-                f"[study] experiment must be one of {', '.join(EXPERIMENTS)}; got {name!r}, "
-                f"did you mean {nearest(name, EXPERIMENTS)!r}?"
-            )
-        experiment = EXPERIMENTS[name].from_sections(file.sections, file.factors, Path(path).parent)
-        cells = build_cells(file, experiment, experiment.constants)
-        for cell in cells:
-            experiment.in_cell(cell)
-        return cls(file, experiment, cells)
-
-    @property
-    def name(self) -> str:
-        """Name of the study, as its file gives it."""
-        return self.file.study.name
-
-    def default_directory(self, reps: int | None = None) -> Path:
-        """results/NAME, or a folder of its own for a run with other replicates."""
-        return RESULTS / (self.name if reps is None else f"{self.name}-reps{reps}")
-
-    def run(
-        self,
-        directory: str | Path | None = None,
-        *,
-        n_jobs: int = -1,
-        reps: int | None = None,
-        block_size: int | None = None,
-        progress: bool = True,
-    ) -> StudyResults:
-        """Run what is missing and return the results.
-
-        Parameters
-        ----------
-        directory : str or Path, optional
-            Where results are kept; results/NAME where none is given.
-        n_jobs : int
-            Workers, -1 for one a core; never changes a number.
-        reps : int, optional
-            Replicates a cell, in place of the file's.
-        block_size : int, optional
-            Replicates a block, in place of about 10 s of work; never changes a number.
-        progress : bool
-            Whether to show progress on standard error.
-
-        Returns
-        -------
-        StudyResults
-
-        Raises
-        ------
-        P0SimError
-            If an argument is out of range or the directory holds another study.
-        """
-        directory = Path(directory or self.default_directory(reps))
-        run_study(
-            self.file,
-            self.experiment,
-            self.cells,
-            directory,
-            n_jobs=n_jobs,
-            reps=reps,
-            block_size=block_size,
-            progress=progress,
-        )
-        predicted = pa.Table.from_pandas(self.predictions(), preserve_index=False)
-        write_whole({directory / PREDICTIONS: encode(predicted)})
-        return StudyResults(directory)
-
-    def predictions(self) -> pd.DataFrame:
-        """Coverage that large-sample theory predicts, one row a cell, method and estimand."""
-        rows = [
-            (cell.id, method, estimand, float(coverage))
-            for cell in self.cells
-            for here in [self.experiment.in_cell(cell)]
-            for method, spec in self.experiment.specs.items()
-            for estimand, coverage in zip(here.terms, here.predicted_coverage(spec), strict=True)
-        ]
-        return pd.DataFrame(rows, columns=["cell", "method", "estimand", "predicted_coverage"])
 
 
 def open_study(directory: str | Path) -> StudyResults:
@@ -172,6 +49,13 @@ def open_study(directory: str | Path) -> StudyResults:
     results = StudyResults(Path(directory))
     _ = results.record
     return results
+
+
+def write_predictions(directory: Path, predictions: pd.DataFrame) -> None:
+    """Keep what theory predicts beside the results."""
+    table = pa.Table.from_pandas(predictions, preserve_index=False)
+    with writing(directory):
+        write_whole({directory / PREDICTIONS: encode(table)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,9 +131,116 @@ class StudyResults:
     @cached_property
     def copies(self) -> dict[str, list[str]]:
         """For each method without noise, the factors across which its fits are copies."""
-        shared = self.record.identity["share_network_across"]
-        methods = self.record.identity["methods"]
-        return {name: shared for name, spec in methods.items() if not spec["release"]}
+        shared = self.record.identity.get("share_network_across", [])
+        return {
+            name: shared
+            for name, spec in self.record.identity["methods"].items()
+            # A user's own method may draw numbers of its own at each of them.
+            if not spec.get("release", True) and "call" not in spec
+        }
+
+    def progress(self) -> pd.DataFrame:
+        """How far each cell is: replicates done of those asked for, fits by status, seconds.
+
+        Returns
+        -------
+        DataFrame
+            The columns of `cells`, then n_done (replicates), n_fits (one a replicate and method),
+            a count for each status, n_problems and seconds (worker time).
+        """
+        return self._store.progress()
+
+    @property
+    def n_replicates(self) -> int:
+        """Replicates that are there."""
+        return int(self.progress()["n_done"].sum())
+
+    def cells_without_estimates(self) -> list[str]:
+        """Cells in which no fit ended well."""
+        progress = self.progress()
+        return list(progress["cell"][progress[FITTED] == 0])
+
+    def progress_lines(self) -> list[str]:
+        """How far the study is and what to do next, for people."""
+        progress = self.progress()
+        asked = progress["target_reps"]
+        done = progress["n_done"].clip(upper=asked)
+        lines = [f"{done.sum()} of {asked.sum()} replicates"]
+        if 0 < done.sum() < asked.sum():
+            each = progress["seconds"] / progress["n_done"]
+            left = float(((asked - done) * each.fillna(each.mean())).sum())
+            lines[0] += f"; the rest takes about {readable_seconds(left)} of one worker's time"
+            lines.append(
+                "Go on with the p0sim run it was begun with, or with "
+                f"p0sim extend {self.directory} --reps {asked.max()}"
+            )
+        failing = (progress["n_fits"] > 0) & (
+            progress[[*RETRIED]].sum(axis=1) == progress["n_fits"]
+        )
+        if failing.any():
+            cells = name_some(list(progress["cell"][failing]))
+            lines.append(f"Nothing but errors in {cells}: see p0sim failures {self.directory}")
+        return lines
+
+    def failures(self) -> pd.DataFrame:
+        """Failed fits by method, status and kind of reason; the most frequent first."""
+        return group_failures(self.replicates)
+
+    def problem_groups(self) -> pd.DataFrame:
+        """Errors and warnings by kind, message and place; the most frequent first."""
+        return group_problems(self.problems)
+
+    def problem_line(self) -> str:
+        """All errors and warnings in one line; empty where there are none."""
+        return problem_line(self.problems)
+
+    def find_cell(self, text: str) -> str:
+        """Content id of the one cell that a text means.
+
+        Parameters
+        ----------
+        text : str
+            The beginning of an id, or factors such as "n=100,q=3".
+
+        Raises
+        ------
+        InvalidStudyError
+            If no cell or several fit.
+        """
+        found = self.cells[_fits(self.cells, text, self.record.factors)]["cell"]
+        if len(found) != 1:
+            those = ", ".join(found) if len(found) else ", ".join(self.cells["cell"])
+            raise InvalidStudyError(
+                f"cell must mean one cell of the study; {text!r} means "
+                f"{len(found) or 'none'}{' of them' if len(found) else ''}: {those}"
+            )
+        return str(found.iloc[0])
+
+    def export(self, folder: str | Path | None = None) -> list[Path]:
+        """Write every frame as CSV, with all digits.
+
+        Parameters
+        ----------
+        folder : str or Path, optional
+            Made if it is not there; DIRECTORY/csv where none is given.
+
+        Returns
+        -------
+        list of Path
+            One a frame, performance among them where any replicate is there.
+        """
+        folder = Path(folder or self.directory / "csv")
+        frames = {name: getattr(self, name) for name in ("cells", *FRAMES)}
+        if len(self.replicates):
+            frames["performance"] = self.performance()
+        texts = {
+            folder / f"{name}.csv": frame.to_csv(index=False, lineterminator="\n").encode()
+            for name, frame in frames.items()
+        }
+        with writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            write_whole(texts)
+        return list(texts)
 
     def performance(self) -> pd.DataFrame:
         """Every measure of every cell, method and estimand, with its Monte Carlo error.
@@ -275,7 +266,7 @@ class StudyResults:
             self.estimates,
             estimands={str(cell): list(names) for cell, names in asked.items()},
         )
-        return with_predictions(measured, self.predictions)
+        return with_predictions(measured, self.predictions.dropna())
 
     def paper_table(
         self,
@@ -347,3 +338,25 @@ class StudyResults:
     def __repr__(self) -> str:
         done = len(self.replicates)
         return f"StudyResults({str(self.directory)!r}, cells={len(self.cells)}, fits={done})"
+
+
+def _fits(cells: pd.DataFrame, text: str, factors: Sequence[str]) -> pd.Series:
+    """Which cells a text means."""
+    if "=" not in text:
+        return cells["cell"].str.startswith(text)
+    fits = pd.Series(True, index=cells.index)
+    for part in text.split(","):
+        name, _, level = (each.strip() for each in part.partition("="))
+        if name not in factors:
+            raise InvalidStudyError(f"cell must name factors {', '.join(factors)}; got {name!r}")
+        fits &= _equals(cells, name, level)
+    return fits
+
+
+def _equals(cells: pd.DataFrame, name: str, level: str) -> pd.Series:
+    """Whether a factor has a level, given as its number or as the study file writes it."""
+    as_written = cells[f"{name}{RULE_SUFFIX}"] == level
+    try:
+        return as_written | (cells[name] == canonical_number(float(level)))
+    except ValueError:
+        return as_written

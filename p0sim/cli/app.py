@@ -1,0 +1,80 @@
+"""The application that commands are added to, and how it ends."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+from p0sim import __version__
+from p0sim.errors import P0SimError
+
+NOT_REPRODUCED, BAD_INPUT, NO_VALID_REPLICATE, OUT_OF_TIME, INTERRUPTED = 1, 2, 3, 4, 130
+
+app = typer.Typer(
+    name="p0sim",
+    help="Simulation and inference for weighted p0 networks under edge differential privacy.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"p0sim {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Say which.")
+    ] = False,
+) -> None:
+    """Hold the options that go before a command."""
+
+
+def run_app() -> None:
+    """Run the command line; what a person did wrong is one line and exit code 2."""
+    warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        app()
+    except P0SimError as error:
+        say(f"error: {error}")
+        sys.exit(BAD_INPUT)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        say(f"error: {place}{error.strerror or error}")
+        sys.exit(BAD_INPUT)
+    except MemoryError:
+        say("error: n or the grid is too large for the memory of this machine")
+        sys.exit(BAD_INPUT)
+
+
+@contextmanager
+def interruption() -> Iterator[None]:
+    """Turn Ctrl-C into the command that goes on from here."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"interrupted; finished blocks are kept. Resume with: {same_command()}")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def same_command() -> str:
+    """What was typed: a study resumes by itself when it is run again."""
+    return shlex.join(["p0sim", *sys.argv[1:]])
+
+
+def say(line: str) -> None:
+    """Print a line where it does not mix with results."""
+    print(line, file=sys.stderr)

@@ -1,0 +1,140 @@
+"""Commands that look at results: status, failures, table, report, export, merge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from p0sim.cli.app import app, say
+from p0sim.cli.words import print_frame
+
+Directory = Annotated[Path, typer.Argument(help="Results folder of a study.")]
+
+
+@app.command()
+def status(directory: Directory) -> None:
+    """Say how far a study is, cell by cell.
+
+    Example: p0sim status results/coverage
+    """
+    from p0sim.columns import STATUSES
+    from p0sim.studies.results import open_study
+
+    results = open_study(directory)
+    progress = results.progress()
+    seen = [name for name in STATUSES if progress[name].any()]
+    each = (progress["seconds"] / progress["n_done"]).rename("seconds a replicate")
+    shown = ["cell", *results.record.factors, "n_done", "target_reps", *seen, "n_problems"]
+    print_frame(progress[shown].join(each), decimals={"seconds a replicate": 4})
+    print("", *results.progress_lines(), sep="\n")
+
+
+@app.command()
+def failures(directory: Directory) -> None:
+    """Group failed fits by reason, errors and warnings by message.
+
+    Example: p0sim failures results/coverage
+    """
+    from p0sim.studies.results import open_study
+
+    results = open_study(directory)
+    failed, problems = results.failures(), results.problem_groups()
+    if failed.empty and problems.empty:
+        print("no failed fit, no error and no warning")
+        return
+    if len(failed):
+        print("Failed fits:")
+        print_frame(failed.assign(share=failed["share"].map("{:.2%}".format)))
+    if len(problems):
+        print("\nErrors and warnings:")
+        print_frame(problems)
+    first = (failed if len(failed) else problems).iloc[0]
+    print(f"\nThe first again: p0sim repro {directory} --cell {first['cell']} --rep {first['rep']}")
+
+
+@app.command()
+def table(
+    directory: Directory,
+    rows: Annotated[str | None, typer.Option(help="Row factors, comma separated.")] = None,
+    cols: Annotated[str | None, typer.Option(help="Column factors, comma separated.")] = None,
+    cell: Annotated[
+        str | None,
+        typer.Option(help="Template over measures, such as '{coverage} ({ci_width})'."),
+    ] = None,
+    form: Annotated[
+        str, typer.Option("--format", help="text, markdown, latex, csv or html.")
+    ] = "text",
+) -> None:
+    """Print a table of a study's performance.
+
+    Example: p0sim table results/coverage --rows n,estimand --cols epsilon,L --format latex
+    """
+    from p0sim.studies.results import open_study
+
+    made = open_study(directory).paper_table(
+        rows=rows and rows.split(","), cols=cols and cols.split(","), cell=cell
+    )
+    writers: dict[str, Callable[[], str]] = {
+        "text": made.to_text,
+        "markdown": made.to_markdown,
+        "latex": made.to_latex,
+        "csv": made.to_csv,
+        "html": made.to_html,
+    }
+    if form not in writers:
+        raise typer.BadParameter(f"must be one of {', '.join(writers)}; got {form!r}")
+    print(writers[form]())
+
+
+@app.command()
+def report(
+    directory: Directory,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Report folder. [default: reports/NAME]")
+    ] = None,
+) -> None:
+    """Write tables, figures and the page of a study.
+
+    Example: p0sim report results/coverage
+    """
+    from p0sim.studies.results import open_study
+
+    print(open_study(directory).write_report(output))
+
+
+@app.command()
+def export(
+    directory: Directory,
+    csv: Annotated[bool, typer.Option("--csv", help="As CSV, for R and spreadsheets.")] = True,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Folder. [default: DIRECTORY/csv]")
+    ] = None,
+) -> None:
+    """Write every frame of a study as CSV, with all digits.
+
+    Example: p0sim export results/coverage --csv
+    """
+    from p0sim.studies.results import open_study
+
+    for path in open_study(directory).export(output):
+        print(path)
+
+
+@app.command()
+def merge(
+    output: Annotated[Path, typer.Argument(help="Results folder that is to hold them all.")],
+    directories: Annotated[list[Path], typer.Argument(help="Results folders of one study.")],
+) -> None:
+    """Put the replicates of several folders of one study together, such as its shards.
+
+    Example: p0sim merge results/coverage results/coverage-1of2 results/coverage-2of2
+    """
+    from p0sim.studies.merging import merge_studies
+
+    summary = merge_studies(output, directories)
+    for line in summary.notes:
+        say(line)
+    print(f"{summary.n_replicates} replicates merged into {output}")

@@ -1,0 +1,53 @@
+"""Frames and sizes as text that fits a terminal and can be pasted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TextIO
+
+import pandas as pd
+
+MISSING = "-"
+UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def print_frame(
+    frame: pd.DataFrame, decimals: Mapping[str, int] | None = None, file: TextIO | None = None
+) -> None:
+    """Print a frame without its index, all columns and rows, text to the left.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    decimals : mapping of str to int, optional
+        Decimals of some columns; six significant digits otherwise.
+    file : text stream, optional
+        Where to print; standard output unless given.
+    """
+    shown: dict[str, Callable[[object], str]] = {
+        name: f"{{:.{digits}f}}".format for name, digits in (decimals or {}).items()
+    }
+    shown |= {str(name): _count for name in frame.columns if frame[name].dtype == "Int64"}
+    text = frame.to_string(
+        index=False, formatters=shown, float_format="{:.6g}".format, na_rep=MISSING
+    )
+    print("\n".join(line.rstrip() for line in text.splitlines()), file=file)
+
+
+def readable_bytes(n_bytes: float) -> str:
+    """Write a size as people say it.
+
+    Examples
+    --------
+    >>> readable_bytes(300), readable_bytes(5 * 2**20)
+    ('300 B', '5.0 MiB')
+    """
+    for unit in UNITS[:-1]:
+        if n_bytes < 1024:
+            return f"{n_bytes:.1f} {unit}" if unit != "B" else f"{n_bytes:.0f} B"
+        n_bytes /= 1024
+    return f"{n_bytes:.1f} {UNITS[-1]}"
+
+
+def _count(value: object) -> str:
+    return MISSING if value is pd.NA else f"{value}"

@@ -1,0 +1,114 @@
+"""One stored replicate, run again and compared to the last bit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from p0sim.engine.trial import run_again, single
+from p0sim.engine.worker import Task
+from p0sim.errors import InvalidStudyError
+from p0sim.studies.results import open_study
+from p0sim.studies.study import Study
+
+Frames: TypeAlias = dict[str, pd.DataFrame]
+
+COMPARED = ("replicates", "estimates", "problems")
+# How long a replicate may take, and what may kill it, are no part of the promise.
+NOT_COMPARED = ("timeout", "killed")
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduction:
+    """Rows of one replicate, as stored and as they come out now.
+
+    Attributes
+    ----------
+    cell : str
+    rep : int
+    stored, again : dict of str to DataFrame
+        The frames replicates, estimates and problems.
+    differences : tuple of str
+        One line a difference; empty where all bits agree.
+    """
+
+    cell: str
+    rep: int
+    stored: Frames
+    again: Frames
+    differences: tuple[str, ...]
+
+    @property
+    def comparable(self) -> bool:
+        """Whether the stored rows are of those that must come out the same."""
+        return not self.stored["replicates"]["status"].isin(NOT_COMPARED).any()
+
+
+def reproduce(directory: str | Path, cell: str, rep: int) -> Reproduction:
+    """Run one stored replicate again, in this process.
+
+    Parameters
+    ----------
+    directory : str or Path
+        Results of a study.
+    cell : str
+        The beginning of a cell's id, or its factors: "n=100,q=3".
+    rep : int
+        Number of the replicate.
+
+    Raises
+    ------
+    InvalidStudyError
+        If there is no such study, cell or stored replicate.
+    """
+    results, task = open_study(directory), task_of(directory, cell, rep)
+    cell = task.cell.id
+    stored = {name: _rows(getattr(results, name), cell, rep) for name in COMPARED}
+    if stored["replicates"].empty:
+        raise InvalidStudyError(f"rep must be a stored replicate of cell {cell}; got {rep}")
+    frames = run_again(task)
+    again = {name: frames[name] for name in COMPARED}
+    differences = [line for name in COMPARED for line in _differing(name, stored, again)]
+    return Reproduction(cell, rep, stored, again, tuple(differences))
+
+
+def task_of(directory: str | Path, cell: str, rep: int) -> Task:
+    """The work of one replicate of a study, ready to run; as for `reproduce`.
+
+    Raises
+    ------
+    InvalidStudyError
+        If there is no such study or cell.
+    """
+    results = open_study(directory)
+    study, cell = Study.from_record(results.record), results.find_cell(cell)
+    for each in study.cells:
+        if each.id == cell:
+            return single(study.experiment, each, results.record.seed, rep)
+    raise InvalidStudyError(f"cell {cell} is of an earlier grid; the study file has it no more")
+
+
+def _rows(frame: pd.DataFrame, cell: str, rep: int) -> pd.DataFrame:
+    return frame[(frame["cell"] == cell) & (frame["rep"] == rep)].reset_index(drop=True)
+
+
+def _differing(name: str, frames: Frames, others: Frames) -> list[str]:
+    stored, again = frames[name], others[name]
+    if len(stored) != len(again):
+        return [f"{name}: {len(stored)} rows stored, {len(again)} now"]
+    same = stored.eq(again) | (stored.isna() & again.isna())
+    rows, columns = np.nonzero(~same.fillna(False).to_numpy(dtype=bool))
+    return [
+        f"{name}, {_key(stored, row)}: {stored.columns[column]} is {stored.iat[row, column]!r} "
+        f"stored, {again.iat[row, column]!r} now"
+        for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
+    ]
+
+
+def _key(frame: pd.DataFrame, row: int) -> str:
+    named = ["method", "estimand"] if "estimand" in frame else ["method"]
+    return ", ".join(str(frame[name].iat[row]) for name in named)
