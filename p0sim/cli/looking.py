@@ -21,6 +21,7 @@ def status(directory: Directory) -> None:
     Example: p0sim status results/coverage
     """
     from p0sim.columns import STATUSES
+    from p0sim.studies.progress import progress_lines
     from p0sim.studies.results import open_study
 
     results = open_study(directory)
@@ -29,7 +30,7 @@ def status(directory: Directory) -> None:
     each = (progress["seconds"] / progress["n_done"]).rename("seconds a replicate")
     shown = ["cell", *results.record.factors, "n_done", "target_reps", *seen, "n_problems"]
     print_frame(progress[shown].join(each), decimals={"seconds a replicate": 4})
-    print("", *results.progress_lines(), sep="\n")
+    print("", *progress_lines(results), sep="\n")
 
 
 @app.command()

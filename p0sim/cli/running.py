@@ -251,8 +251,8 @@ def _end(results: StudyResults, summary: RunSummary, strict: bool) -> None:
         say(f"{problems}; see p0sim failures {results.directory}")
     if results.n_replicates:
         report = results.write_report()
-        print(results.paper_table().to_text())
-        print(f"\nReport: {report}")
+        print(report.with_name("table.txt").read_text("utf-8"))
+        print(f"Report: {report}")
     if summary.stopped:
         say(f"time is up; finished blocks are kept. Resume with: {same_command()}")
         raise typer.Exit(OUT_OF_TIME)

@@ -13,11 +13,14 @@ from matplotlib.figure import Figure
 
 from p0sim.columns import FITTED
 from p0sim.report.figures import plot_consistency, plot_coverage, plot_qq, save_figure
+from p0sim.report.freshness import forget, remember
 from p0sim.report.selection import labelled
 from p0sim.report.tables import PaperTable, paper_table
 from p0sim.report.theory import FEWEST_FITS, compare_with_theory, without_copies
 
 PAGE = "README.md"
+TABLE_TEXT = "table.txt"
+TABLES = ("table.md", "table.tex", "table.csv", TABLE_TEXT, "performance.csv")
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +44,8 @@ class Material:
         Of the intervals under study.
     labels : dict
         What to print for a method.
+    made_from : str
+        Digest of all that.
     """
 
     cells: pd.DataFrame
@@ -55,6 +60,7 @@ class Material:
     versions: Mapping[str, str]
     level: float
     labels: Mapping[str, str]
+    made_from: str
 
 
 def write_page(material: Material, folder: Path) -> Path:
@@ -72,15 +78,28 @@ def write_page(material: Material, folder: Path) -> Path:
         The page, README.md.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    forget(folder)
     table = paper_table(material.performance, labels=material.labels)
     table.to_markdown(folder / "table.md")
     table.to_latex(folder / "table.tex")
     table.to_csv(folder / "table.csv")
+    (folder / TABLE_TEXT).write_text(table.to_text() + "\n", encoding="utf-8", newline="\n")
     material.performance.to_csv(
         folder / "performance.csv", index=False, lineterminator="\n", float_format="%.6g"
     )
-    for name, figure in figures_of(material).items():
-        save_figure(figure, folder / name)
+    drawn = [
+        path.name
+        for name, figure in figures_of(material).items()
+        for path in save_figure(figure, folder / name)
+    ]
+    page = folder / PAGE
+    page.write_text(page_text(material, table), encoding="utf-8", newline="\n")
+    remember(folder, material.made_from, [*TABLES, PAGE, *drawn])
+    return page
+
+
+def page_text(material: Material, table: PaperTable) -> str:
+    """The page itself, from its template."""
     environment = Environment(
         loader=PackageLoader("p0sim.report"),
         undefined=StrictUndefined,
@@ -88,10 +107,7 @@ def write_page(material: Material, folder: Path) -> Path:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    text = environment.get_template("page.md.j2").render(page_words(material, table))
-    page = folder / PAGE
-    page.write_text(text, encoding="utf-8", newline="\n")
-    return page
+    return environment.get_template("page.md.j2").render(page_words(material, table))
 
 
 def figures_of(material: Material) -> dict[str, Figure]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -9,10 +10,12 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 
+from p0sim.columns import RULE_SUFFIX
+from p0sim.engine.streams import canonical_number
 from p0sim.engine.trial import run_again, single
 from p0sim.engine.worker import Task
-from p0sim.errors import InvalidStudyError
-from p0sim.studies.results import open_study
+from p0sim.errors import InvalidStudyError, name_some
+from p0sim.studies.results import StudyResults, open_study
 from p0sim.studies.study import Study
 
 Frames: TypeAlias = dict[str, pd.DataFrame]
@@ -85,11 +88,35 @@ def task_of(directory: str | Path, cell: str, rep: int) -> Task:
         If there is no such study or cell.
     """
     results = open_study(directory)
-    study, cell = Study.from_record(results.record), results.find_cell(cell)
+    study, cell = Study.from_record(results.record), find_cell(results, cell)
     for each in study.cells:
         if each.id == cell:
             return single(study.experiment, each, results.record.seed, rep)
     raise InvalidStudyError(f"cell {cell} is of an earlier grid; the study file has it no more")
+
+
+def find_cell(results: StudyResults, text: str) -> str:
+    """Content id of the one cell that a text means.
+
+    Parameters
+    ----------
+    results : StudyResults
+    text : str
+        The beginning of an id, or factors such as "n=100,q=3".
+
+    Raises
+    ------
+    InvalidStudyError
+        If no cell or several fit.
+    """
+    cells = results.cells
+    found = list(cells["cell"][_fits(cells, text, results.record.factors)])
+    if len(found) != 1:
+        raise InvalidStudyError(
+            f"cell must mean one cell of the study; {text!r} means "
+            f"{len(found) or 'none'} of {name_some(found or list(cells['cell']))}"
+        )
+    return str(found[0])
 
 
 def _rows(frame: pd.DataFrame, cell: str, rep: int) -> pd.DataFrame:
@@ -112,3 +139,25 @@ def _differing(name: str, frames: Frames, others: Frames) -> list[str]:
 def _key(frame: pd.DataFrame, row: int) -> str:
     named = ["method", "estimand"] if "estimand" in frame else ["method"]
     return ", ".join(str(frame[name].iat[row]) for name in named)
+
+
+def _fits(cells: pd.DataFrame, text: str, factors: Sequence[str]) -> pd.Series:
+    """Which cells a text means."""
+    if "=" not in text:
+        return cells["cell"].str.startswith(text)
+    fits = pd.Series(True, index=cells.index)
+    for part in text.split(","):
+        name, _, level = (each.strip() for each in part.partition("="))
+        if name not in factors:
+            raise InvalidStudyError(f"cell must name factors {', '.join(factors)}; got {name!r}")
+        fits &= _equals(cells, name, level)
+    return fits
+
+
+def _equals(cells: pd.DataFrame, name: str, level: str) -> pd.Series:
+    """Whether a factor has a level, given as its number or as the study file writes it."""
+    as_written = cells[f"{name}{RULE_SUFFIX}"] == level
+    try:
+        return as_written | (cells[name] == canonical_number(float(level)))
+    except ValueError:
+        return as_written

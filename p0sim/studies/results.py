@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,14 +13,11 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pyarrow as pa
 
-from p0sim.columns import FITTED, FRAMES, RULE_SUFFIX
+from p0sim.columns import FITTED, FRAMES
 from p0sim.engine.blocks import encode
 from p0sim.engine.files import write_whole, writing
-from p0sim.engine.options import RETRIED
-from p0sim.engine.progress import readable_seconds
 from p0sim.engine.store import Store, StudyRecord
-from p0sim.engine.streams import canonical_number
-from p0sim.errors import InvalidStudyError, name_some
+from p0sim.errors import InvalidStudyError
 from p0sim.performance.failures import group_failures, group_problems, problem_line
 from p0sim.performance.predictions import with_predictions
 from p0sim.performance.summarise import performance
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
 RESULTS, REPORTS = Path("results"), Path("reports")
 PREDICTIONS = "predictions.parquet"
+PAGE = "README.md"
 
 
 def open_study(directory: str | Path) -> StudyResults:
@@ -160,28 +160,6 @@ class StudyResults:
         progress = self.progress()
         return list(progress["cell"][progress[FITTED] == 0])
 
-    def progress_lines(self) -> list[str]:
-        """How far the study is and what to do next, for people."""
-        progress = self.progress()
-        asked = progress["target_reps"]
-        done = progress["n_done"].clip(upper=asked)
-        lines = [f"{done.sum()} of {asked.sum()} replicates"]
-        if 0 < done.sum() < asked.sum():
-            each = progress["seconds"] / progress["n_done"]
-            left = float(((asked - done) * each.fillna(each.mean())).sum())
-            lines[0] += f"; the rest takes about {readable_seconds(left)} of one worker's time"
-            lines.append(
-                "Go on with the p0sim run it was begun with, or with "
-                f"p0sim extend {self.directory} --reps {asked.max()}"
-            )
-        failing = (progress["n_fits"] > 0) & (
-            progress[[*RETRIED]].sum(axis=1) == progress["n_fits"]
-        )
-        if failing.any():
-            cells = name_some(list(progress["cell"][failing]))
-            lines.append(f"Nothing but errors in {cells}: see p0sim failures {self.directory}")
-        return lines
-
     def failures(self) -> pd.DataFrame:
         """Failed fits by method, status and kind of reason; the most frequent first."""
         return group_failures(self.replicates)
@@ -193,28 +171,6 @@ class StudyResults:
     def problem_line(self) -> str:
         """All errors and warnings in one line; empty where there are none."""
         return problem_line(self.problems)
-
-    def find_cell(self, text: str) -> str:
-        """Content id of the one cell that a text means.
-
-        Parameters
-        ----------
-        text : str
-            The beginning of an id, or factors such as "n=100,q=3".
-
-        Raises
-        ------
-        InvalidStudyError
-            If no cell or several fit.
-        """
-        found = self.cells[_fits(self.cells, text, self.record.factors)]["cell"]
-        if len(found) != 1:
-            those = ", ".join(found) if len(found) else ", ".join(self.cells["cell"])
-            raise InvalidStudyError(
-                f"cell must mean one cell of the study; {text!r} means "
-                f"{len(found) or 'none'}{' of them' if len(found) else ''}: {those}"
-            )
-        return str(found.iloc[0])
 
     def export(self, folder: str | Path | None = None) -> list[Path]:
         """Write every frame as CSV, with all digits.
@@ -305,11 +261,21 @@ class StudyResults:
     def write_report(self, folder: str | Path | None = None) -> Path:
         """Write tables, figures and a page; to `default_report` where no folder is given.
 
+        A folder that already shows these results is let be.
+
         Returns
         -------
         Path
             The page.
         """
+        from p0sim.report.freshness import is_current
+
+        folder = Path(folder or self.default_report)
+        if not is_current(folder, self.digest()):
+            self._write_page(folder)
+        return folder / PAGE
+
+    def _write_page(self, folder: Path) -> None:
         from p0sim.report.page import Material, write_page
 
         material = Material(
@@ -325,8 +291,23 @@ class StudyResults:
             versions=self.record.machines[-1]["versions"],
             level=self.level,
             labels=self.labels,
+            made_from=self.digest(),
         )
-        return write_page(material, Path(folder or self.default_report))
+        write_page(material, folder)
+
+    def digest(self) -> str:
+        """Hash of what was run and of the replicates that are there, by block and status."""
+        record = self.record
+        content = {
+            "study": record.study,
+            "identity": record.identity,
+            "seed": record.seed,
+            "versions": record.machines[-1]["versions"],
+            "targets": self._store.targets(),
+            "blocks": {block.name: tally.counts for block, tally in self._store.tallies().items()},
+        }
+        text = json.dumps(content, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def default_report(self) -> Path:
@@ -338,25 +319,3 @@ class StudyResults:
     def __repr__(self) -> str:
         done = len(self.replicates)
         return f"StudyResults({str(self.directory)!r}, cells={len(self.cells)}, fits={done})"
-
-
-def _fits(cells: pd.DataFrame, text: str, factors: Sequence[str]) -> pd.Series:
-    """Which cells a text means."""
-    if "=" not in text:
-        return cells["cell"].str.startswith(text)
-    fits = pd.Series(True, index=cells.index)
-    for part in text.split(","):
-        name, _, level = (each.strip() for each in part.partition("="))
-        if name not in factors:
-            raise InvalidStudyError(f"cell must name factors {', '.join(factors)}; got {name!r}")
-        fits &= _equals(cells, name, level)
-    return fits
-
-
-def _equals(cells: pd.DataFrame, name: str, level: str) -> pd.Series:
-    """Whether a factor has a level, given as its number or as the study file writes it."""
-    as_written = cells[f"{name}{RULE_SUFFIX}"] == level
-    try:
-        return as_written | (cells[name] == canonical_number(float(level)))
-    except ValueError:
-        return as_written

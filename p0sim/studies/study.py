@@ -19,7 +19,7 @@ from p0sim.errors import InvalidStudyError
 from p0sim.experiments.registry import StudyExperiment, load_experiment
 from p0sim.performance.stopping import checkpoints, coverage_is_precise
 from p0sim.replicate import Cell
-from p0sim.studies.results import RESULTS, StudyResults, open_study, write_predictions
+from p0sim.studies.results import PREDICTIONS, RESULTS, StudyResults, open_study, write_predictions
 
 READ = {"shard": Shard.parse, "max_time": parse_duration, "timeout": parse_duration}
 
@@ -161,7 +161,8 @@ class Study:
         checked = _options(options)
         directory = Path(directory or self.default_directory(checked.reps, checked.shard))
         summary = run_study(self.file, self.experiment, self.cells, directory, checked, self.rule())
-        write_predictions(directory, self.predictions())
+        if summary.n_done or not (directory / PREDICTIONS).exists():
+            write_predictions(directory, self.predictions())
         return StudyResults(directory), summary
 
     def predictions(self) -> pd.DataFrame:

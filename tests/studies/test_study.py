@@ -121,9 +121,9 @@ def test_open_study_reads_what_was_run(results):
 def test_the_report_holds_tables_figures_and_theory(results, tmp_path):
     page = results.write_report(tmp_path / "report")
     names = {path.name for path in page.parent.iterdir()}
-    tables = {"table.md", "table.tex", "table.csv", "performance.csv"}
+    tables = {"table.md", "table.tex", "table.csv", "table.txt", "performance.csv"}
     figures = {f"{f}.{e}" for f in ("qq", "coverage", "consistency") for e in ("png", "pdf")}
-    assert names == {"README.md"} | tables | figures
+    assert names == {"README.md", "report.json"} | tables | figures
     text = page.read_text()
     assert "Theory predicts under-coverage" in text or "targets with at least 200 fits" in text
     assert r"Paper \& co\_\%" in (page.parent / "table.tex").read_text()

@@ -1,0 +1,57 @@
+"""What the engine adds to a replicate: time of a run less the experiment's own work.
+
+The experiment draws one normal number and reports it, in a study of one cell. Its own work is timed
+in a plain loop in the same run; both are reported a replicate and worker. Run it with
+
+    python benchmarks/engine_overhead.py [REPLICATES] [WORKERS]
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import p0sim as p0
+from p0sim.engine.trial import run_bare, single
+
+STUDY = """
+[study]
+name = "overhead"
+experiment = "draw.py:replicate"
+seed = 1
+reps = {reps}
+
+[factors]
+n = [1]
+"""
+DRAW = """
+def replicate(cell, streams):
+    estimate = streams.network.normal()
+    return [{"estimand": "mu", "estimate": estimate, "std_error": 1.0, "true_value": 0.0}]
+"""
+LOOP = 2000
+
+
+def main(reps: int = 40_000, workers: int = 2) -> None:
+    """Print both times and their difference in microseconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "overhead.toml"
+        path.write_text(STUDY.format(reps=reps))
+        (Path(folder) / "draw.py").write_text(DRAW)
+        study = p0.Study.from_toml(path)
+        study.run(Path(folder) / "warm", n_jobs=workers, reps=100 * workers, progress=False)
+        started = time.perf_counter()
+        study.run(Path(folder) / "results", n_jobs=workers, progress=False)
+        run = (time.perf_counter() - started) * workers / reps
+        started = time.perf_counter()
+        for rep in range(1, LOOP + 1):
+            run_bare(single(study.experiment, study.cells[0], 1, rep))
+        own = (time.perf_counter() - started) / LOOP
+    print(f"{1e6 * run:.0f} us a replicate and worker, of which {1e6 * own:.0f} us its own work")
+    print(f"overhead {1e6 * (run - own):.0f} us")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

@@ -1,0 +1,249 @@
+"""The command line as a person meets it: output, exit codes, nothing half-written."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.studies.test_study import TEXT
+
+BAD = [
+    ("reps = 12", "rep = 12"),
+    ("n = [12, 16]", "n = [2]"),
+    ("q = [2]", "q = [1]"),
+    ('"2", ', "0, "),
+    ('"log(log(n))"', '"n.real"'),
+]
+
+
+def p0sim(*arguments, folder: Path) -> subprocess.CompletedProcess[str]:
+    code = "from p0sim.cli.main import main; main()"
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli")
+    (folder / "tiny.toml").write_text(TEXT)
+    return folder, p0sim("run", "tiny.toml", "-j", 2, folder=folder)
+
+
+def test_run_ends_with_the_table_and_the_report(finished):
+    folder, done = finished
+    assert done.returncode == 0, done.stderr
+    assert "alpha[1]-alpha[2]" in done.stdout
+    assert "no-estimate share" in done.stdout
+    assert done.stdout.rstrip().endswith("Report: reports/tiny/README.md")
+    assert (folder / "results/tiny/study.json").is_file()
+    assert (folder / "reports/tiny/table.tex").is_file()
+    assert "replicates" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_table_prints_the_layout_asked_for(finished):
+    folder, _ = finished
+    done = p0sim(
+        *("table", "results/tiny", "--rows", "n,estimand", "--cols", "epsilon,L"),
+        *("--cell", "{bias}", "--format", "latex"),
+        folder=folder,
+    )
+    assert done.returncode == 0, done.stderr
+    assert r"\toprule" in done.stdout
+
+
+def test_report_is_written_where_it_is_wanted(finished):
+    folder, _ = finished
+    done = p0sim("report", "results/tiny", "-o", "page", folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "page/qq.pdf").is_file()
+
+
+def test_a_smoke_run_has_a_folder_of_its_own(finished):
+    folder, _ = finished
+    done = p0sim("run", "tiny.toml", "--reps", 3, "-j", 1, folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "results/tiny-reps3").is_dir()
+
+
+@pytest.mark.parametrize(("old", "new"), BAD)
+def test_bad_input_is_one_line_exit_code_2_and_nothing_written(old, new, tmp_path):
+    (tmp_path / "bad.toml").write_text(TEXT.replace(old, new))
+    done = p0sim("run", "bad.toml", folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("error: ")
+    assert done.stdout == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.toml"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "missing.toml"),
+        ("table", "nowhere"),
+        ("report", "nowhere"),
+        ("run",),
+        ("nonsense",),
+        ("run", "missing.toml", "-j", "many"),
+    ],
+)
+def test_a_wrong_call_is_exit_code_2_without_traceback(arguments, tmp_path):
+    done = p0sim(*arguments, folder=tmp_path)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_study_without_any_estimate_is_exit_code_3(tmp_path):
+    """L = 40: every margin sits at its end, with or without noise."""
+    text = TEXT.replace('L = ["0", "log(log(n))"]', "L = [40]").replace("reps = 12", "reps = 2")
+    (tmp_path / "none.toml").write_text(text)
+    done = p0sim("run", "none.toml", "-j", 1, folder=tmp_path)
+    assert done.returncode == 3, done.stderr
+    assert "–" in done.stdout
+    assert "no replicate" in done.stderr
+
+
+def test_check_forecasts_and_writes_nothing(tmp_path):
+    (tmp_path / "tiny.toml").write_text(TEXT)
+    done = p0sim("check", "tiny.toml", "-j", 2, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "96 replicates: about" in done.stdout
+    assert "MiB a worker" in done.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["tiny.toml"]
+
+
+BROKEN = """
+def replicate(cell, streams):
+    if cell.factors["n"] == 2:
+        raise ValueError("two is one too many")
+    return [{"estimand": "mu", "estimate": streams.network.normal()}]
+"""
+BROKEN_STUDY = """
+study = {name = "broken", experiment = "broken.py:replicate", seed = 1, reps = 30}
+factors = {n = [1, 2]}
+"""
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("broken")
+    (folder / "broken.toml").write_text(BROKEN_STUDY)
+    (folder / "broken.py").write_text(BROKEN)
+    return folder, p0sim("run", "broken.toml", "-j", 2, folder=folder)
+
+
+def test_check_shows_what_fails_before_anything_is_run(broken):
+    folder, _ = broken
+    done = p0sim("check", "broken.toml", folder=folder)
+    assert done.returncode == 3
+    assert "ValueError: two is one too many" in done.stderr
+
+
+def test_a_cell_that_only_fails_is_paused_and_told_at_the_end(broken):
+    folder, done = broken
+    assert done.returncode == 0
+    assert "paused, since the first 20 replicates all ended in error" in done.stderr
+    assert "problems: 20 errors (ValueError: two is one too many)" in done.stderr
+    assert p0sim("run", "broken.toml", "--strict", folder=folder).returncode == 3
+
+
+def test_status_and_failures_say_what_to_do(broken):
+    folder, _ = broken
+    status = p0sim("status", "results/broken", folder=folder).stdout
+    assert "50 of 60 replicates" in status
+    assert "Nothing but errors in " in status
+    failures = p0sim("failures", "results/broken", folder=folder).stdout
+    assert "ValueError: two is one too many" in failures
+    assert "broken.py:4" in failures
+    command = failures.splitlines()[-1].partition(": p0sim ")[2].split()
+    again = p0sim(*command, folder=folder)
+    assert again.returncode == 0, again.stderr
+    assert "comes out as stored, to the last bit" in again.stderr
+
+
+def test_the_debugger_stops_where_it_raised(broken):
+    folder, _ = broken
+    arguments = ("repro", "results/broken", "--cell", "n=2", "--rep", "3", "--pdb")
+    code = "from p0sim.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        cwd=folder, input="p cell.factors\nq\n", capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "{'n': 2}" in done.stdout
+    assert "raise ValueError" in done.stdout
+
+
+def test_time_that_is_up_is_exit_code_4_and_the_same_command_goes_on(tmp_path):
+    (tmp_path / "tiny.toml").write_text(TEXT)
+    options = ("run", "tiny.toml", "-j", 1, "--block-size", 1)
+    done = p0sim(*options, "--max-time", "0.1s", folder=tmp_path)
+    assert done.returncode == 4
+    assert "Resume with: p0sim run tiny.toml -j 1" in done.stderr
+    assert p0sim(*options, folder=tmp_path).returncode == 0
+
+
+def test_shards_have_folders_of_their_own_and_merge(tmp_path):
+    (tmp_path / "tiny.toml").write_text(TEXT)
+    for shard in ("1/2", "2/2"):
+        done = p0sim("run", "tiny.toml", "-j", 1, "--shard", shard, folder=tmp_path)
+        assert done.returncode in (0, 3), done.stderr
+    merged = p0sim(
+        "merge", "results/tiny", "results/tiny-1of2", "results/tiny-2of2", folder=tmp_path
+    )
+    assert "96 replicates merged into results/tiny" in merged.stdout
+    again = p0sim("run", "tiny.toml", folder=tmp_path)
+    assert "nothing left to compute" in again.stderr
+
+
+def test_extend_plan_and_export_do_what_they_say(finished):
+    folder, _ = finished
+    done = p0sim("extend", "results/tiny", "--reps", 14, "-j", 1, folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert "96 of 112 replicates are already there" in done.stderr
+    planned = p0sim("plan", "tiny.toml", "--mcse", "coverage=0.005", folder=folder)
+    assert "1900" in planned.stdout
+    assert "10000" in planned.stdout
+    exported = p0sim("export", "results/tiny", "--csv", "-o", "csv", folder=folder)
+    assert exported.stdout.splitlines()[0] == "csv/cells.csv"
+    assert (folder / "csv/performance.csv").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("run", "tiny.toml", "--shard", "4/3"), "shard must be k/K"),
+        (("run", "tiny.toml", "--max-time", "soon"), "a duration must be written like"),
+        (("run", "tiny.toml", "--retry", "no_estimate"), "retry must be one of"),
+        (("run", "tiny.toml", "--backend", "ray"), "backend must be one of loky, threading"),
+        (("run", "tiny.toml", "-j", "0"), "n_jobs must be -1"),
+        (("plan", "tiny.toml", "--mcse", "coverage"), "mcse"),
+        (("plan", "tiny.toml", "--mcse", "covrage=0.1"), "did you mean 'coverage'"),
+        (("status", "nowhere"), "holds no study"),
+        (("extend", "nowhere", "--reps", "5"), "holds no study"),
+        (("merge", "out", "nowhere"), "holds no study"),
+        (("repro", "nowhere", "--cell", "a", "--rep", "1"), "holds no study"),
+    ],
+)
+def test_bad_options_are_one_line_and_exit_code_2(arguments, words, tmp_path):
+    (tmp_path / "tiny.toml").write_text(TEXT)
+    done = p0sim(*arguments, folder=tmp_path)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["tiny.toml"]
+
+
+COMMANDS = ("check", "plan", "run", "extend", "repro", "status", "failures", "table", "report",
+            "export", "merge")  # fmt: skip
+
+
+def test_help_shows_an_example_for_every_command(tmp_path):
+    for command in COMMANDS:
+        done = p0sim(command, "--help", folder=tmp_path)
+        assert done.returncode == 0
+        assert f"Example: p0sim {command}" in " ".join(done.stdout.split())

@@ -1,0 +1,137 @@
+"""Extending, merging, exporting, stopping: the study stays what it was."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import p0sim as p0
+from p0sim.errors import InvalidStudyError, StudyMismatchError
+from tests.studies.test_study import TEXT
+
+FRAMES = ("cells", "replicates", "estimates", "problems")
+CUSTOM = """
+[study]
+name = "coin"
+experiment = "coin.py:replicate"
+seed = 3
+reps = 30
+
+[factors]
+p = [0.1, 0.5]
+"""
+COIN = """
+import p0sim as p0
+
+def replicate(cell, streams):
+    share = streams.network.binomial(20, cell.factors["p"]) / 20
+    if share in (0, 1):
+        raise p0.NoEstimateError("all alike")
+    return [{"estimand": "p", "estimate": share, "std_error": (share * (1 - share) / 20) ** 0.5,
+             "true_value": cell.factors["p"]}]
+"""
+
+
+def study(folder, text=TEXT):
+    folder.mkdir(exist_ok=True)
+    (folder / "tiny.toml").write_text(text)
+    (folder / "coin.py").write_text(COIN)
+    return p0.Study.from_toml(folder / "tiny.toml")
+
+
+def assert_same(left, right):
+    for name in FRAMES:
+        pd.testing.assert_frame_equal(getattr(left, name), getattr(right, name), check_exact=True)
+
+
+@pytest.mark.parametrize("text", [TEXT, CUSTOM], ids=["private_p0", "custom"])
+def test_extending_twice_is_running_once_and_needs_no_study_file(tmp_path, text):
+    whole = study(tmp_path / "a", text).run(tmp_path / "whole", reps=35, n_jobs=1, progress=False)
+    study(tmp_path / "b", text).run(tmp_path / "steps", reps=12, n_jobs=1, progress=False)
+    for name in ("tiny.toml", "coin.py"):
+        (tmp_path / "b" / name).unlink()
+    p0.extend_study(tmp_path / "steps", reps=25, n_jobs=1, progress=False)
+    extended = p0.extend_study(tmp_path / "steps", reps=35, n_jobs=2, progress=False)
+    assert_same(extended, whole)
+
+
+def test_merged_shards_are_the_whole_and_predict_the_same(tmp_path):
+    tiny, results = study(tmp_path / "a"), tmp_path / "results"
+    whole = tiny.run(results / "whole", n_jobs=1, progress=False)
+    shards = [results / f"{k}" for k in (1, 2, 3)]
+    for number, shard in enumerate(shards, start=1):
+        tiny.run(shard, shard=f"{number}/3", n_jobs=1, progress=False)
+    p0.merge_studies(results / "merged", shards)
+    merged = p0.open_study(results / "merged")
+    assert_same(merged, whole)
+    pd.testing.assert_frame_equal(merged.performance(), whole.performance())
+
+
+def test_a_changed_python_file_refuses_to_mix_and_a_comment_gives_the_same_numbers(tmp_path):
+    first = study(tmp_path / "a", CUSTOM).run(tmp_path / "results", n_jobs=1, progress=False)
+    (tmp_path / "a" / "coin.py").write_text(COIN + "# a comment\n")
+    changed = p0.Study.from_toml(tmp_path / "a" / "tiny.toml")
+    with pytest.raises(StudyMismatchError, match=r"sources\.coin\.py is"):
+        changed.run(tmp_path / "results", n_jobs=1, progress=False)
+    assert_same(changed.run(tmp_path / "other", n_jobs=1, progress=False), first)
+
+
+def test_export_is_every_frame_with_all_digits(tmp_path):
+    results = study(tmp_path / "a").run(tmp_path / "results", n_jobs=1, progress=False)
+    paths = results.export()
+    frames = {"cells", "replicates", "estimates", "timings", "problems", "performance"}
+    assert {path.stem for path in paths} == frames
+    back = pd.read_csv(tmp_path / "results/csv/estimates.csv")
+    assert back["estimate"].equals(results.estimates["estimate"])
+    assert len(pd.read_csv(tmp_path / "results/csv/replicates.csv")) == len(results.replicates)
+
+
+STOP = """
+[measures.stop]
+coverage_mcse = 0.05
+min_reps = 20
+max_reps = 90
+check_every = 10
+"""
+
+
+def test_cells_stop_at_the_first_checkpoint_that_is_precise_enough(tmp_path):
+    """Oracle: the rule worked out again from the rows, by hand."""
+    results = study(tmp_path / "a", CUSTOM + STOP).run(tmp_path / "r", n_jobs=2, progress=False)
+    targets = dict(zip(results.cells["cell"], results.cells["target_reps"]))
+    for cell, rows in results.estimates.groupby("cell"):
+        covers = (rows["lower"] <= rows["true_value"]) & (rows["true_value"] <= rows["upper"])
+
+        def mcse(reps, rows=rows, covers=covers):
+            used = rows["rep"] <= reps
+            n, x = used.sum(), covers[used].sum()
+            share = (x + 2) / (n + 4)
+            return np.sqrt(share * (1 - share) / (n + 4)) if n >= 20 else np.inf
+
+        precise = [reps for reps in range(20, 91, 10) if mcse(reps) <= 0.05]
+        assert targets[cell] == (precise[0] if precise else 90)
+    assert len(set(targets.values())) > 1
+    assert (results.progress()["n_done"] == results.cells["target_reps"]).all()
+
+
+def test_a_rule_that_needs_more_than_the_file_allows_is_refused(tmp_path):
+    with pytest.raises(InvalidStudyError, match=r"min_reps must be at most .* = 30; got 50"):
+        study(tmp_path / "a", CUSTOM + STOP.replace("20", "50").replace("max_reps = 90\n", ""))
+
+
+def test_a_report_is_let_be_until_its_results_change(tmp_path):
+    results = study(tmp_path / "a", CUSTOM).run(tmp_path / "r", n_jobs=1, progress=False)
+    page = results.write_report(tmp_path / "page")
+    record = json.loads(page.with_name("report.json").read_text())
+    assert {path.name for path in page.parent.iterdir()} == {*record["files"], "report.json"}
+    page.write_text("edited")
+    assert p0.open_study(tmp_path / "r").write_report(tmp_path / "page").read_text() == "edited"
+    page.with_name("table.tex").unlink()
+    results.write_report(tmp_path / "page")
+    assert page.read_text() != "edited"
+    page.write_text("edited")
+    p0.extend_study(tmp_path / "r", reps=31, n_jobs=1, progress=False).write_report(page.parent)
+    assert page.read_text() != "edited"
