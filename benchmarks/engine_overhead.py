@@ -1,7 +1,7 @@
 """What the engine adds to a replicate: time of a run less the experiment's own work.
 
 The experiment draws one normal number and reports it, in a study of one cell. Its own work is timed
-in a plain loop in the same run; both are reported a replicate and worker. Run it with
+in a plain loop beside it; both are told a replicate and worker. Run it with
 
     python benchmarks/engine_overhead.py [REPLICATES] [WORKERS]
 """
@@ -11,10 +11,13 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+import timeit
 from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
 
 import p0sim as p0
-from p0sim.engine.trial import run_bare, single
 
 STUDY = """
 [study]
@@ -45,10 +48,9 @@ def main(reps: int = 40_000, workers: int = 2) -> None:
         started = time.perf_counter()
         study.run(Path(folder) / "results", n_jobs=workers, progress=False)
         run = (time.perf_counter() - started) * workers / reps
-        started = time.perf_counter()
-        for rep in range(1, LOOP + 1):
-            run_bare(single(study.experiment, study.cells[0], 1, rep))
-        own = (time.perf_counter() - started) / LOOP
+        function = study.experiment.source.function()
+        streams = SimpleNamespace(network=np.random.default_rng(1))
+        own = min(timeit.repeat(lambda: function(study.cells[0], streams), number=LOOP)) / LOOP
     print(f"{1e6 * run:.0f} us a replicate and worker, of which {1e6 * own:.0f} us its own work")
     print(f"overhead {1e6 * (run - own):.0f} us")
 

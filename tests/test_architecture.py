@@ -133,7 +133,7 @@ def is_global_random(name: str) -> bool:
     parts = name.split(".")
     if parts[:2] == ["numpy", "random"]:
         return len(parts) > 2 and parts[2] not in NEW_STYLE_RANDOM
-    return parts[0] == "random" and parts[1:2] != ["SystemRandom"]
+    return parts[0] == "random" and parts[-1] not in {"SystemRandom", "getstate", "setstate"}
 
 
 def evaluations(source: str, module: str) -> list[str]:

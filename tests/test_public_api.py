@@ -7,7 +7,6 @@ import pickle
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 import p0sim as p0
@@ -65,14 +64,3 @@ def test_results_that_travel_between_processes_can_be_pickled():
     assert (back.alpha == model.alpha).all()
     fit = p0.fit(model.expected_bidegree())
     assert (pickle.loads(pickle.dumps(fit)).theta == fit.theta).all()
-
-
-def test_global_random_state_is_never_touched():
-    """numpy's global generator stands where it stood."""
-    before = np.random.get_state()[1:3]  # noqa: NPY002 (the thing to be left alone)
-    model = p0.linear_design(n=5, L=0.0, q=3)
-    degrees = model.sample_bidegree(rng=np.random.default_rng(0))
-    p0.simulate_release(degrees, epsilon=1, rng=np.random.default_rng(0))
-    after = np.random.get_state()[1:3]  # noqa: NPY002
-    np.testing.assert_array_equal(before[0], after[0])
-    assert before[1] == after[1]

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TextIO
+from random import getstate, setstate
+from typing import TYPE_CHECKING, TextIO
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TaskProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 SECONDS_BETWEEN_LINES = 10.0
 
@@ -104,15 +97,7 @@ class BarReporter(LineReporter):
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TaskProgressColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}"),
-            console=Console(file=stream),
-        )
+        self._bar = _bar(stream)
         self._task: TaskID | None = None
 
     def start(self, total: int, resumed: int) -> None:  # noqa: D102
@@ -174,6 +159,32 @@ def readable_seconds(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def _bar(stream: TextIO) -> Progress:
+    # rich draws from the standard library's global generator when it is loaded; whoever seeded
+    # that one finds it where it stood.
+    state = getstate()
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    setstate(state)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"),
+        console=Console(file=stream),
+    )
 
 
 def _rate(n_reps: int, seconds: float) -> str:

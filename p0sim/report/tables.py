@@ -7,11 +7,10 @@ import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.text import Text
 
 from p0sim.columns import WHOLE_FIT
 from p0sim.errors import InvalidStudyError
@@ -34,6 +33,9 @@ from p0sim.report.selection import (
     select,
     varying,
 )
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
 
 CELL = "{coverage} ({ci_width}) [{fail_rate}]"
 # of studies that estimate no contrasts
@@ -86,6 +88,8 @@ class PaperTable:
         return self.to_text()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.text import Text
+
         yield Text(self.to_text(options.max_width), no_wrap=True, overflow="ignore")
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import random
+import subprocess
+import sys
 
 import pytest
 
@@ -63,6 +66,23 @@ def test_replicates_that_are_not_needed_leave_the_total():
     reporter.advance(100, seconds_left=1.0)
     reporter.close()
     assert "100/400" in stream.getvalue()
+
+
+SEEDED = """
+import io, random
+random.seed(1)
+from p0sim.engine.progress import BarReporter
+BarReporter(io.StringIO())
+print(random.random())
+"""
+
+
+def test_loading_the_bar_leaves_the_global_generator_where_it_stood():
+    """rich draws from it when it is first loaded."""
+    done = subprocess.run(
+        [sys.executable, "-c", SEEDED], capture_output=True, text=True, check=True
+    )
+    assert float(done.stdout) == random.Random(1).random()
 
 
 def test_bar_leaves_markup_in_notes_alone():

@@ -1,0 +1,136 @@
+"""No public call reads or touches the global generators of numpy and of the standard library.
+
+Each call is made twice, with the global generators in other states: they must stand where they
+stood, and the answers must agree.
+"""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import p0sim as p0
+from tests.studies.test_study import TEXT
+
+TINY = TEXT.replace("reps = 12", "reps = 2").replace("[12, 16]", "[12]")
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(1)
+
+
+def model() -> p0.P0Model:
+    return p0.linear_design(n=12, L=0.5, q=3)
+
+
+def degrees() -> p0.BiDegree:
+    return model().sample_bidegree(rng=rng())
+
+
+def network() -> np.ndarray:
+    return model().sample(rng=rng())
+
+
+def edges(folder: Path) -> Path:
+    (folder / "edges.csv").write_text("source,target,weight\na,b,1\nb,c,2\nc,a,1\n")
+    return folder / "edges.csv"
+
+
+def study(folder: Path) -> p0.Study:
+    (folder / "tiny.toml").write_text(TINY)
+    return p0.Study.from_toml(folder / "tiny.toml")
+
+
+def ran(folder: Path, name: str = "results", **options: Any) -> p0.StudyResults:
+    options = {"n_jobs": 1, "backend": "threading", "progress": False, **options}
+    return study(folder).run(folder / name, **options)
+
+
+def looked_at(results: p0.StudyResults) -> object:
+    page = results.write_report(results.directory / "page")
+    return results.estimates, results.performance(), sorted(p.name for p in page.parent.iterdir())
+
+
+def merged(folder: Path) -> object:
+    shards = [ran(folder, str(k), shard=f"{k}/2").directory for k in (1, 2)]
+    p0.merge_studies(folder / "merged", shards)
+    return p0.open_study(folder / "merged").estimates
+
+
+CALLS: dict[str, Callable[[Path], object]] = {
+    "BiDegree": lambda _: p0.BiDegree(np.ones(3), np.ones(3), 2).out_degree,
+    "Network": lambda _: p0.as_network(network(), q=3).bidegree().in_degree,
+    "NoisyBiDegree": lambda _: p0.simulate_release(degrees(), 2, rng=rng()).out_degree,
+    "P0Model": lambda _: (network(), model().fisher_information(), model().s_matrix()),
+    "P0Results": lambda _: (p0.fit(degrees()).tidy(), p0.fit(degrees()).simulate(rng=rng())),
+    "Study": lambda folder: ran(folder).estimates,
+    "StudyResults": lambda folder: looked_at(ran(folder)),
+    "as_network": lambda _: p0.as_network(network(), q=3).weights.toarray(),
+    "bidegree": lambda _: p0.bidegree(network(), q=3).out_degree,
+    "existence": lambda _: p0.existence(degrees()).exists,
+    "extend_study": lambda folder: p0.extend_study(
+        ran(folder).directory, reps=3, n_jobs=1, backend="threading", progress=False
+    ).estimates,
+    "fit": lambda _: p0.fit(p0.simulate_release(degrees(), 20, rng=rng())).params,
+    "linear_design": lambda _: model().theta,
+    "load_network": lambda _: p0.load_network("fraternity").bidegree().out_degree,
+    "merge_studies": merged,
+    "open_study": lambda folder: p0.open_study(ran(folder).directory).replicates,
+    "read_network": lambda folder: p0.read_network(edges(folder), q=3).bidegree().out_degree,
+    "reproduce": lambda folder: p0.reproduce(
+        ran(folder).directory, "n=12,L=0,epsilon=2", 1
+    ).again["estimates"],
+    "simulate_release": lambda _: p0.simulate_release(degrees(), 2, rng=rng()).in_degree,
+    "summarise": lambda folder: p0.summarise(
+        ran(folder).estimates, estimate="estimate", std_error="std_error", true_value="true_value",
+        by=["cell", "estimand"], method="method", rep="rep",
+    ),
+}  # fmt: skip
+
+
+def global_state() -> str:
+    return repr((np.random.get_state(), random.getstate()))  # noqa: NPY002
+
+
+def called(name: str, folder: Path, seed: int) -> object:
+    folder.mkdir()
+    np.random.seed(seed)  # noqa: NPY002
+    random.seed(seed)
+    before = global_state()
+    answer = CALLS[name](folder)
+    assert global_state() == before, "the global state was touched"
+    return answer
+
+
+def same(left: object, right: object) -> bool:
+    if isinstance(left, tuple):
+        return all(map(same, left, right))
+    if isinstance(left, (pd.DataFrame, pd.Series)):
+        return left.equals(right)
+    return np.array_equal(np.asarray(left), np.asarray(right))
+
+
+def test_every_public_name_that_does_something_is_called():
+    passive = {name for name in p0.__all__ if name.endswith("Error") or name == "__version__"}
+    assert set(CALLS) == set(p0.__all__) - passive
+    assert all(inspect.getdoc(getattr(p0, name)) for name in CALLS)
+
+
+@pytest.mark.parametrize("name", sorted(CALLS))
+def test_a_public_call_leaves_the_global_generators_alone(name, tmp_path):
+    assert same(called(name, tmp_path / "a", 1), called(name, tmp_path / "b", 2))
+
+
+@pytest.mark.parametrize("draw", [lambda _: np.random.random(), lambda _: random.random()])  # noqa: NPY002
+def test_a_call_that_draws_from_them_is_found_out(draw, tmp_path, monkeypatch):
+    """Control of the test above."""
+    monkeypatch.setitem(CALLS, "fit", draw)
+    with pytest.raises(AssertionError, match="the global state was touched"):
+        called("fit", tmp_path / "a", 1)
