@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import p0sim as p0
+from p0sim.cli.main import app
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -22,8 +23,32 @@ def blocks(language: str) -> list[str]:
 def test_the_python_example_runs():
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown):
-        exec(compile(blocks("python")[0], "README.md", "exec"), {})
+        exec(compile(blocks("python")[1], "README.md", "exec"), {})
     assert "Std. Error" in shown.getvalue()
+
+
+def test_the_experiment_shown_runs(tmp_path):
+    (tmp_path / "erdos_renyi.py").write_text(blocks("python")[0])
+    text = (ROOT / "simulations/erdos_renyi.toml").read_text()
+    (tmp_path / "density.toml").write_text(text.partition("[methods")[0])
+    study = p0.Study.from_toml(tmp_path / "density.toml")
+    results = study.run(tmp_path / "results", reps=20, n_jobs=1, progress=False)
+    assert set(results.replicates["status"]) == {"ok"}
+
+
+def test_the_stopping_rule_shown_is_one(tmp_path):
+    (tmp_path / "mine.toml").write_text(blocks("toml")[0] + blocks("toml")[1])
+    rule = p0.Study.from_toml(tmp_path / "mine.toml").rule()
+    assert rule is not None
+    assert rule.checkpoints[-1] == 5000
+
+
+def test_every_command_shown_exists():
+    shown = set(re.findall(r"`p0sim (\w+)", README))
+    assert shown <= {
+        command.name or command.callback.__name__ for command in app.registered_commands
+    }
+    assert len(shown) >= 9
 
 
 def test_the_study_runs_to_its_table_and_page(tmp_path):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from p0sim.cli import looking, running
-from p0sim.cli.app import run_app
+from p0sim.cli import looking, running  # noqa: F401 (their commands join the application)
+from p0sim.cli.app import app, run_app
 
-__all__ = ["looking", "main", "running"]
+__all__ = ["app", "main"]
 
 
 def main() -> None:
