@@ -52,8 +52,9 @@ def test_seeded_functions_take_rng_by_keyword_without_default():
 
 
 def test_importing_is_lazy():
-    """`import p0sim` alone loads neither pandas nor matplotlib nor numba."""
-    code = "import sys, p0sim; print({'pandas', 'matplotlib', 'numba'} & set(sys.modules))"
+    """`import p0sim` and the command line load neither numpy nor pandas, matplotlib or numba."""
+    heavy = "{'numpy', 'pandas', 'matplotlib', 'numba'}"
+    code = f"import sys, p0sim, p0sim.cli.main; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 

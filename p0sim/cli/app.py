@@ -6,15 +6,14 @@ import shlex
 import signal
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from p0sim import __version__
 from p0sim.errors import P0SimError
 
+RESUMABLE = (["run"], ["extend"])
 NOT_REPRODUCED, BAD_INPUT, NO_VALID_REPLICATE, OUT_OF_TIME, INTERRUPTED = 1, 2, 3, 4, 130
 
 app = typer.Typer(
@@ -42,12 +41,21 @@ def _common(
     """Hold the options that go before a command."""
 
 
+class Interrupted(BaseException):
+    """Ctrl-C or a polite kill; not KeyboardInterrupt, which the command line library keeps."""
+
+
 def run_app() -> None:
     """Run the command line; what a person did wrong is one line and exit code 2."""
     warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
     try:
         app()
+    except Interrupted:
+        kept = f"; finished blocks are kept. Resume with: {same_command()}"
+        say(f"interrupted{kept if sys.argv[1:2] in RESUMABLE else ''}")
+        sys.exit(INTERRUPTED)
     except P0SimError as error:
         say(f"error: {error}")
         sys.exit(BAD_INPUT)
@@ -60,14 +68,11 @@ def run_app() -> None:
         sys.exit(BAD_INPUT)
 
 
-@contextmanager
-def interruption() -> Iterator[None]:
-    """Turn Ctrl-C into the command that goes on from here."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        say(f"interrupted; finished blocks are kept. Resume with: {same_command()}")
-        raise typer.Exit(INTERRUPTED) from None
+def _interrupt(*_: object) -> NoReturn:
+    # Once is enough: workers are being stopped, which a second one would only spoil.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    raise Interrupted
 
 
 def same_command() -> str:

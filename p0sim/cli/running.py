@@ -13,7 +13,6 @@ from p0sim.cli.app import (
     NOT_REPRODUCED,
     OUT_OF_TIME,
     app,
-    interruption,
     same_command,
     say,
 )
@@ -154,9 +153,8 @@ def run(
         "keep_going": keep_going,
         "strict_version": strict_version,
     }
-    with interruption():
-        results, summary = planned.run_and_tell(output, n_jobs=jobs, **options)
-        _end(results, summary, strict)
+    results, summary = planned.run_and_tell(output, n_jobs=jobs, **options)
+    _end(results, summary, strict)
 
 
 @app.command()
@@ -181,20 +179,19 @@ def extend(
     from p0sim.studies.study import Study
 
     study = Study.from_record(open_study(directory).record)
-    with interruption():
-        results, summary = study.run_and_tell(
-            directory,
-            reps=reps,
-            n_jobs=jobs,
-            block_size=block_size,
-            max_time=max_time,
-            timeout=timeout,
-            scheduler=scheduler,
-            backend=backend,
-            keep_going=keep_going,
-            strict_version=strict_version,
-        )
-        _end(results, summary, strict)
+    results, summary = study.run_and_tell(
+        directory,
+        reps=reps,
+        n_jobs=jobs,
+        block_size=block_size,
+        max_time=max_time,
+        timeout=timeout,
+        scheduler=scheduler,
+        backend=backend,
+        keep_going=keep_going,
+        strict_version=strict_version,
+    )
+    _end(results, summary, strict)
 
 
 @app.command()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 MISSING = "-"
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -50,4 +51,4 @@ def readable_bytes(n_bytes: float) -> str:
 
 
 def _count(value: object) -> str:
-    return MISSING if value is pd.NA else f"{value}"
+    return str(value).replace("<NA>", MISSING)
