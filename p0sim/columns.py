@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias
@@ -184,19 +184,26 @@ def column_names(frame: str) -> tuple[str, ...]:
     return tuple(column.name for column in FRAMES[frame])
 
 
-def cell_columns(factors: Iterable[str]) -> tuple[Column, ...]:
-    """Columns of the frame `cells`: a number and a rule for each factor of the study.
+def cell_columns(factors: Iterable[str], words: Collection[str] = ()) -> tuple[Column, ...]:
+    """Columns of the frame `cells`: a value and a rule for each factor of the study.
+
+    Parameters
+    ----------
+    factors : iterable of str
+    words : collection of str
+        Those whose levels are words; the others hold numbers.
 
     Examples
     --------
     >>> [column.name for column in cell_columns(["n", "epsilon"])]
     ['cell', 'n', 'n_rule', 'epsilon', 'epsilon_rule', 'target_reps']
     """
+    kinds: dict[bool, Kind] = {False: "number", True: "text"}
     pairs = [
         column
         for name in factors
         for column in (
-            FACTORS.get(name, Column(name, "factor of the study", "", "number")),
+            FACTORS.get(name, Column(name, "factor of the study", "", kinds[name in words])),
             Column(name + RULE_SUFFIX, f"{name} as written in the study file", "", "text"),
         )
     ]

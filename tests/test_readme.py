@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import p0sim as p0
-from p0sim.cli.main import app
+from p0sim.cli import looking, running  # noqa: F401 (they hold the commands)
+from p0sim.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -11,10 +11,12 @@ from typing import Annotated, NoReturn
 import typer
 
 from p0sim import __version__
+from p0sim.cli.main import INTERRUPTED
 from p0sim.errors import P0SimError
 
+SIGNALS = [getattr(signal, n) for n in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, n)]
 RESUMABLE = (["run"], ["extend"])
-NOT_REPRODUCED, BAD_INPUT, NO_VALID_REPLICATE, OUT_OF_TIME, INTERRUPTED = 1, 2, 3, 4, 130
+NOT_REPRODUCED, BAD_INPUT, NO_VALID_REPLICATE, OUT_OF_TIME = 1, 2, 3, 4
 
 app = typer.Typer(
     name="p0sim",
@@ -48,7 +50,7 @@ class Interrupted(BaseException):
 def run_app() -> None:
     """Run the command line; what a person did wrong is one line and exit code 2."""
     warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in SIGNALS:
         signal.signal(number, _interrupt)
     try:
         app()
@@ -70,7 +72,7 @@ def run_app() -> None:
 
 def _interrupt(*_: object) -> NoReturn:
     # Once is enough: workers are being stopped, which a second one would only spoil.
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     raise Interrupted
 

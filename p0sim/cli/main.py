@@ -1,13 +1,22 @@
-"""The command line: every command, and where it starts."""
+"""The command line: where it starts."""
 
 from __future__ import annotations
 
-from p0sim.cli import looking, running  # noqa: F401 (their commands join the application)
-from p0sim.cli.app import app, run_app
+import signal
+import sys
+from typing import NoReturn
 
-__all__ = ["app", "main"]
+INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; from the first moment an interrupt is no traceback."""
+    signal.signal(signal.SIGINT, _leave)
+    from p0sim.cli import looking, running  # noqa: F401 (their commands join the application)
+    from p0sim.cli.app import run_app
+
     run_app()
+
+
+def _leave(*_: object) -> NoReturn:
+    sys.exit(INTERRUPTED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,7 +39,7 @@ Timeout = Annotated[
 ]
 Retry = Annotated[
     list[str] | None,
-    typer.Option(help="Compute again what ended in error, killed or timeout; may be repeated."),
+    typer.Option(help="Compute again what ended so: error, killed, timeout, comma separated."),
 ]
 Scheduler = Annotated[
     str | None, typer.Option(help="Address of a dask scheduler; its workers do the work.")
@@ -147,7 +148,7 @@ def run(
         "max_time": max_time,
         "timeout": timeout,
         "shard": part,
-        "retry": tuple(retry or ()),
+        "retry": tuple(status for given in retry or () for status in given.split(",")),
         "scheduler": scheduler,
         "backend": backend,
         "keep_going": keep_going,
@@ -199,6 +200,7 @@ def repro(
     directory: Directory,
     cell: Annotated[str, typer.Option(help="Beginning of a cell's id, or n=100,q=3.")],
     rep: Annotated[int, typer.Option(help="Number of the replicate.")],
+    timeout: Annotated[str | None, typer.Option(help="Time it may take.")] = None,
     pdb: Annotated[
         bool, typer.Option("--pdb", help="Stop in the debugger where it raises, or at its start.")
     ] = False,
@@ -207,18 +209,20 @@ def repro(
 
     Example: p0sim repro results/coverage --cell n=100,q=3 --rep 40
     """
+    from p0sim.engine.options import parse_duration
     from p0sim.studies.reproduction import reproduce, task_of
+    from p0sim.studies.results import open_study
 
     if pdb:
-        _debug(task_of(directory, cell, rep))
+        _debug(task_of(open_study(directory), cell, rep))
         return
-    again = reproduce(directory, cell, rep)
+    again = reproduce(directory, cell, rep, parse_duration(timeout) if timeout else None)
     for name in ("replicates", "estimates", "problems"):
         if len(again.again[name]):
             print(f"{name}:")
             print_frame(again.again[name])
     if not again.comparable:
-        say("nothing to compare: the stored replicate was killed or took too long")
+        say("not compared: the stored replicate was killed or took too long")
     elif again.differences:
         say("\n".join(again.differences))
         say("error: the replicate does not come out as stored; compare versions in study.json")
@@ -234,7 +238,7 @@ def _debug(task: Task) -> None:
     from p0sim.engine.trial import run_bare
     from p0sim.engine.worker import first_error
 
-    error = first_error(task)
+    error = first_error(replace(task, process_is_ours=False))
     if error:
         say(f"{type(error).__name__}: {error}")
         pdb.post_mortem(error.__traceback__)
@@ -244,9 +248,13 @@ def _debug(task: Task) -> None:
 
 def _end(results: StudyResults, summary: RunSummary, strict: bool) -> None:
     """Say how a run ended, by words and exit code."""
-    if problems := results.problem_line():
-        say(f"{problems}; see p0sim failures {results.directory}")
-    if results.n_replicates:
+    from p0sim.studies.progress import closing_line
+
+    if line := closing_line(results):
+        say(line)
+    if not results.n_replicates:
+        say("no replicate is there: nothing of the study falls to this shard")
+    else:
         report = results.write_report()
         print(report.with_name("table.txt").read_text("utf-8"))
         print(f"Report: {report}")
@@ -254,7 +262,7 @@ def _end(results: StudyResults, summary: RunSummary, strict: bool) -> None:
         say(f"time is up; finished blocks are kept. Resume with: {same_command()}")
         raise typer.Exit(OUT_OF_TIME)
     without = results.cells_without_estimates()
-    if len(without) == len(results.cells):
+    if len(without) == len(results.cells) and not summary.is_part:
         say("error: no replicate of the study has an estimate; see the report's failures")
         raise typer.Exit(NO_VALID_REPLICATE)
     if strict and without:

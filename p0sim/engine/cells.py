@@ -16,14 +16,14 @@ from p0sim.columns import RULE_SUFFIX, cell_columns
 from p0sim.engine.blocks import ARROW_TYPES, SUFFIX, encode, typed_frame
 from p0sim.errors import InvalidStudyError
 from p0sim.replicate import Cell
-from p0sim.validation import shown
 
 CELLS_FILE = f"cells{SUFFIX}"
+REMEDY = "p0sim run with the study file writes it anew"
 
 Row: TypeAlias = dict[str, Any]
 
 
-def read_cells(directory: Path, factors: Iterable[str]) -> pd.DataFrame:
+def read_cells(directory: Path, factors: Sequence[str]) -> pd.DataFrame:
     """Read the frame `cells`.
 
     Raises
@@ -33,9 +33,13 @@ def read_cells(directory: Path, factors: Iterable[str]) -> pd.DataFrame:
     """
     path = directory / CELLS_FILE
     try:
-        return typed_frame(pq.read_table(path), cell_columns(factors))
-    except (OSError, KeyError, pa.ArrowException) as error:
-        raise InvalidStudyError(f"{path} cannot be read: {shown(str(error))}") from None
+        table = pq.read_table(path)
+        words = [name for name in factors if pa.types.is_string(table.schema.field(name).type)]
+        return typed_frame(table, cell_columns(factors, words))
+    except FileNotFoundError:
+        raise InvalidStudyError(f"{path} is missing; {REMEDY}") from None
+    except (OSError, KeyError, pa.ArrowException):
+        raise InvalidStudyError(f"{path} is damaged; {REMEDY}") from None
 
 
 def rows_of(cells: Iterable[Cell]) -> list[Row]:
@@ -89,9 +93,10 @@ def in_order(frame: pd.DataFrame, cells: pd.DataFrame, methods: Iterable[str]) -
     return frame.iloc[order].reset_index(drop=True)
 
 
-def encode_cells(rows: Sequence[Row], factors: Iterable[str]) -> bytes:
+def encode_cells(rows: Sequence[Row], factors: Sequence[str]) -> bytes:
     """Bytes of cells.parquet."""
-    columns = cell_columns(factors)
+    words = [name for name in factors if any(isinstance(row[name], str) for row in rows)]
+    columns = cell_columns(factors, words)
     typed = pa.schema([(column.name, ARROW_TYPES[column.kind]) for column in columns])
     return encode(pa.Table.from_pylist(list(rows), schema=typed))
 

@@ -23,7 +23,7 @@ from p0sim.validation import check_table, refuse_unknown, shown
 Level: TypeAlias = int | float | str
 
 SECTIONS = ("model", "estimands", "methods", "measures")
-EXCLUDE = "exclude"
+EXCLUDE, TEXT = "exclude", "text"
 FACTOR_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 RESERVED = {
     *FUNCTIONS,
@@ -33,6 +33,7 @@ RESERVED = {
     TARGET_REPS.name,
     *(column.name for column in PROGRESS),
     EXCLUDE,
+    TEXT,
 }
 
 
@@ -66,6 +67,8 @@ class StudyFile:
         The whole file, as stored beside the results.
     folder : str
         Where it stands; paths within it are relative to that.
+    words : frozenset of str
+        Factors whose levels are words, from [factors.text].
     """
 
     study: StudySection
@@ -74,6 +77,7 @@ class StudyFile:
     sections: dict[str, Any]
     document: dict[str, Any] = field(repr=False)
     folder: str = "."
+    words: frozenset[str] = frozenset()
 
 
 def read_study_file(path: str | Path) -> StudyFile:
@@ -134,10 +138,12 @@ def parse_study(document: Mapping[str, Any], folder: str = ".") -> StudyFile:
     refuse_unknown(document, ("study", "factors", *SECTIONS), "the study file")
     study = check_table(StudySection, document.get("study", {}), "[study]")
     table = _table(document, "factors")
-    factors = {name: _levels(name, table[name]) for name in table if name != EXCLUDE}
+    words = _words(table.get(TEXT, {}), table)
+    named = (name for name in table if name not in (EXCLUDE, TEXT))
+    factors = {name: _levels(name, table[name]) for name in named} | words
     excluded = _holes(table.get(EXCLUDE, []), factors)
     sections = {name: _table(document, name) for name in SECTIONS}
-    return StudyFile(study, factors, excluded, sections, dict(document), folder)
+    return StudyFile(study, factors, excluded, sections, dict(document), folder, frozenset(words))
 
 
 def build_cells(
@@ -190,12 +196,35 @@ def _table(document: Mapping[str, Any], name: str) -> dict[str, Any]:
     return table
 
 
-def _levels(name: str, levels: object) -> tuple[Level, ...]:
+def _words(table: object, factors: Mapping[str, object]) -> dict[str, tuple[Level, ...]]:
+    """Factors whose levels are words."""
+    if not isinstance(table, dict):
+        raise InvalidStudyError(f"[factors.text] must be a table of factors; got {shown(table)}")
+    for name, levels in table.items():
+        _require_name(name)
+        if name in factors or name in FACTORS:
+            raise InvalidStudyError(f"[factors.text] {name} must not be a factor of numbers too")
+        if not isinstance(levels, list) or not levels or not all(map(_is_word, levels)):
+            raise InvalidStudyError(
+                f"[factors.text] {name} must be a list of words; got {shown(levels)}"
+            )
+    return {name: tuple(levels) for name, levels in table.items()}
+
+
+def _is_word(level: object) -> bool:
+    return isinstance(level, str) and bool(level.strip())
+
+
+def _require_name(name: str) -> None:
     if not FACTOR_NAME.fullmatch(name) or name in RESERVED or name.endswith(RULE_SUFFIX):
         raise InvalidStudyError(
             f"[factors] {name!r} cannot name a factor; it must be letters, digits and _, "
             f"not end in {RULE_SUFFIX} and not name a function or a result column"
         )
+
+
+def _levels(name: str, levels: object) -> tuple[Level, ...]:
+    _require_name(name)
     if not isinstance(levels, list) or not levels:
         raise InvalidStudyError(
             f"[factors] {name} must be a list of numbers or formulas; got {shown(levels)}"
@@ -233,7 +262,8 @@ def _grid(study_file: StudyFile, constants: Mapping[str, float]) -> Iterator[Cel
     names, reps = tuple(study_file.factors), study_file.study.reps
     for levels in itertools.product(*study_file.factors.values()):
         written = dict(zip(names, levels, strict=True))
-        values = _Solver(written, dict(constants)).values()
+        numbers = {name: level for name, level in written.items() if name not in study_file.words}
+        values = {**written, **_Solver(numbers, dict(constants)).values()}
         rules = {name: _rule(level) for name, level in written.items()}
         yield Cell(id="", factors=values, rules=rules, target_reps=reps)
 
@@ -245,7 +275,7 @@ class _Solver:
     written: Mapping[str, Level]
     known: dict[str, float]
 
-    def values(self) -> dict[str, int | float | str]:
+    def values(self) -> dict[str, int | float]:
         # Plain numbers first, so that a mistyped name is told all of them.
         for name in sorted(self.written, key=lambda name: isinstance(self.written[name], str)):
             self._value(name, ())
@@ -267,7 +297,11 @@ class _Solver:
             return canonical_number(level)
         for other in sorted(names_in(level) & self.written.keys()):
             self._value(other, asked_by)
-        return canonical_number(evaluate(level, self.known, f"[factors] {name}"))
+        try:
+            return canonical_number(evaluate(level, self.known, f"[factors] {name}"))
+        except InvalidStudyError as error:
+            hint = "; words go under [factors.text]" if level.isidentifier() else ""
+            raise InvalidStudyError(f"{error}{hint}") from None
 
 
 def _require_kind(name: str, value: float) -> None:
@@ -280,13 +314,20 @@ def _rule(level: Level) -> str:
 
 
 def _matches(hole: Mapping[str, Level], cell: Cell, constants: Mapping[str, float]) -> bool:
-    names: dict[str, Any] = {**constants, **cell.factors}
-    for name, level in hole.items():
-        place = f"[[factors.exclude]] {name}"
-        value = evaluate(level, names, place) if isinstance(level, str) else level
-        if canonical_number(value) != cell.factors[name]:
-            return False
-    return True
+    return all(_level_in(hole, name, cell, constants) == cell.factors[name] for name in hole)
+
+
+def _level_in(
+    hole: Mapping[str, Level], name: str, cell: Cell, constants: Mapping[str, float]
+) -> Level:
+    """The level a hole names, its formula worked out in the cell."""
+    level = hole[name]
+    if isinstance(cell.factors[name], str):
+        return level
+    if isinstance(level, str):
+        names: dict[str, Any] = {**constants, **cell.factors}
+        level = evaluate(level, names, f"[[factors.exclude]] {name}")
+    return canonical_number(level)
 
 
 def _written(hole: Mapping[str, Level]) -> str:

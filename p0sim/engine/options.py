@@ -17,7 +17,8 @@ BACKENDS = ("loky", "threading")
 RETRIED = ("error", "killed", "timeout")
 UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 
-_DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|min|m|h|d)?\s*")
+_PART = r"(\d+(?:\.\d+)?)\s*(s|min|m|h|d)"
+_DURATION = re.compile(rf"\s*(?:{_PART}\s*)+")
 _SHARD = re.compile(r"(\d+)/(\d+)")
 
 
@@ -121,6 +122,11 @@ class RunOptions:
         _require_counts(reps=self.reps, block_size=self.block_size)
         _require_durations(max_time=self.max_time, timeout=self.timeout)
         _require_one_of("backend", self.backend, BACKENDS)
+        if self.timeout and self.backend == "threading" and self.workers > 1:
+            raise InvalidStudyError(
+                "timeout needs worker processes: a thread that sleeps cannot be woken; "
+                "leave out backend threading or use one worker"
+            )
         for status in self.retry:
             _require_one_of("retry", status, RETRIED)
 
@@ -129,7 +135,7 @@ OPTION_NAMES = tuple(each.name for each in fields(RunOptions) if each.init)
 
 
 def parse_duration(text: str) -> float:
-    """Seconds of a duration such as 90, 45s, 30min or 2h.
+    """Seconds of a duration such as 90, 45s, 30min or 1h30m.
 
     Raises
     ------
@@ -138,15 +144,15 @@ def parse_duration(text: str) -> float:
 
     Examples
     --------
-    >>> parse_duration("2h"), parse_duration("90")
-    (7200.0, 90.0)
+    >>> parse_duration("1h30m"), parse_duration("90")
+    (5400.0, 90.0)
     """
-    match = _DURATION.fullmatch(text)
-    if not match:
+    written = f"{text}s" if text.replace(".", "", 1).isdecimal() else text
+    if not _DURATION.fullmatch(written):
         raise InvalidStudyError(
-            f"a duration must be written like 90, 45s, 30min or 2h; got {text!r}"
+            f"a duration must be written like 90, 45s, 30min or 1h30m; got {text!r}"
         )
-    return float(match[1]) * UNITS[match[2] or "s"]
+    return sum(float(number) * UNITS[unit] for number, unit in re.findall(_PART, written))
 
 
 def _workers(n_jobs: int) -> int:
@@ -157,7 +163,7 @@ def _workers(n_jobs: int) -> int:
         return cores
     if not 1 <= n_jobs <= WORKERS_A_CORE * cores:
         raise InvalidStudyError(
-            f"n_jobs must be -1 or in 1..{WORKERS_A_CORE * cores}, {WORKERS_A_CORE} a core; "
+            f"n_jobs (-j) must be -1 or in 1..{WORKERS_A_CORE * cores}, {WORKERS_A_CORE} a core; "
             f"got {n_jobs}"
         )
     return n_jobs

@@ -81,9 +81,9 @@ class LineReporter(SilentReporter):
     def finish(self, n_done: int, seconds: float) -> None:  # noqa: D102
         if n_done:
             rate, took = _rate(n_done, seconds), readable_seconds(seconds)
-            self.note(f"{n_done} replicates in {took}, {rate}")
+            self.note(f"{n_done} {'replicate' if n_done == 1 else 'replicates'} in {took}, {rate}")
         else:
-            self.note("nothing left to compute")
+            self.note("nothing to compute")
 
 
 class BarReporter(LineReporter):

@@ -59,8 +59,11 @@ def read_record(directory: Path) -> StudyRecord:
         return StudyRecord(**json.loads(path.read_text(encoding="utf-8")))
     except (FileNotFoundError, NotADirectoryError):
         raise InvalidStudyError(f"{directory} holds no study: {STUDY_FILE} is missing") from None
-    except (OSError, ValueError, TypeError) as error:
-        raise InvalidStudyError(f"{path} cannot be read: {error}") from None
+    except (OSError, ValueError, TypeError):
+        raise InvalidStudyError(
+            f"{path} is damaged, and with it what the rows are of; put a copy of it back, "
+            "or choose another directory"
+        ) from None
 
 
 def encode_record(record: StudyRecord) -> bytes:
@@ -79,7 +82,7 @@ def differences(there: StudyRecord, here: StudyRecord) -> list[str]:
     old = _flat({"seed": there.seed, **there.identity})
     new = _flat({"seed": here.seed, **here.identity})
     return [
-        f"{name} is {old.get(name, 'absent')} there and {new.get(name, 'absent')} here"
+        _differs(name, old.get(name, "absent"), new.get(name, "absent"))
         for name in {**old, **new}
         if old.get(name) != new.get(name)
     ]
@@ -108,6 +111,13 @@ def continued(old: StudyRecord, new: StudyRecord) -> StudyRecord:
     return replace(
         new, methods=old.methods, factors=old.factors, machines=[*old.machines, *changed]
     )
+
+
+def _differs(name: str, there: str, here: str) -> str:
+    section, _, file = name.partition(".")
+    if section == "sources" and "absent" not in (there, here):
+        return f"{file} has changed"
+    return f"{name} is {there} there and {here} here"
 
 
 def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, str]:

@@ -71,7 +71,9 @@ def said_by(error: BaseException) -> str:
     >>> said_by(ValueError("too\nlarge"))
     'ValueError: too large'
     """
-    return _one_line(f"{type(error).__name__}: {error}")
+    # Its own text may raise as well; this one is safe.
+    text = str(traceback.TracebackException.from_exception(error))
+    return _one_line(f"{type(error).__name__}: {text}")
 
 
 def _raised_at(error: BaseException) -> str:

@@ -54,6 +54,8 @@ class RunSummary:
         Cells left alone since their first replicates all failed.
     stopped : bool
         Whether the time allowed was over before all was done.
+    is_part : bool
+        Whether it was a shard.
     notes : tuple of str
         Changed versions, damaged blocks, paused cells: one line each.
     """
@@ -65,6 +67,7 @@ class RunSummary:
     seed: int
     paused: tuple[str, ...] = ()
     stopped: bool = False
+    is_part: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -174,6 +177,9 @@ class _Run:
     def first_replicates(self) -> None:
         """Run the first few of every cell; pause the cells that do nothing but fail."""
         pilots = {cell: pilot_of(self._own(cell)) for cell in self.settings}
+        # The very first one tells how long the others take, where nothing else does.
+        firsts = {cell: [(own[0][0], own[0][0])] for cell, own in pilots.items() if own}
+        self._reach({cell: f for cell, f in firsts.items() if not self.forecast.knows(cell)})
         self._reach(pilots)
         if self.options.keep_going or self.stopped:
             return
@@ -217,6 +223,7 @@ class _Run:
             self.seed,
             self.paused,
             self.stopped,
+            self.options.shard is not None,
             tuple(self.notes),
         )
 

@@ -118,6 +118,10 @@ class Forecast:
         self.learn(cell, n_reps, seconds)
         self.remaining[cell] -= n_reps
 
+    def knows(self, cell: str) -> bool:
+        """Whether there is a guess or a measurement for the cell."""
+        return cell in self._reps or math.isfinite(self.guesses[cell])
+
     def seconds_a_rep(self, cell: str) -> float:
         """What a replicate of the cell takes, as far as is known."""
         if cell in self._reps:

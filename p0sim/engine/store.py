@@ -72,6 +72,7 @@ class Store:
     def __init__(self, directory: str | Path) -> None:
         self.directory = Path(directory)
         self._seen: dict[Block, Entry] | None = None
+        self._warned = False
 
     def locked(self) -> AbstractContextManager[None]:
         """Keep every other run out of the directory, which is made if need be.
@@ -139,7 +140,7 @@ class Store:
         list of str
             Damaged blocks, which are gone now.
         """
-        there = rows_in(self.read("cells")) if self.has_study() else []
+        there, lost = self._cells_there()
         with writing(self.directory):
             for frame in FRAMES:
                 (self.directory / frame).mkdir(exist_ok=True)
@@ -150,7 +151,16 @@ class Store:
                     self.directory / STUDY_FILE: encode_record(record),
                 }
             )
-        return self._clean()
+        return lost + self._clean()
+
+    def _cells_there(self) -> tuple[list[Row], list[str]]:
+        """Rows of the cells that are stored, or why there are none any more."""
+        if not self.has_study():
+            return [], []
+        try:
+            return rows_in(self.read("cells")), []
+        except InvalidStudyError as error:
+            return [], [f"{error}: done"]
 
     def has_study(self) -> bool:
         """Whether the directory holds a study."""
@@ -331,7 +341,8 @@ class Store:
 
     def _warn_of_damage(self) -> None:
         damaged = [block.name for block in self._damaged()]
-        if damaged:
+        if damaged and not self._warned:
+            self._warned = True
             warnings.warn(
                 f"{self.directory}: damaged and left out until the next run: {name_some(damaged)}",
                 stacklevel=3,

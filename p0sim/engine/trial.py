@@ -74,18 +74,17 @@ def try_cells(
     by_id = {cell.id: cell for cell in cells}
     options = RunOptions(n_jobs=1, timeout=timeout)
     with open_pool(options, note=print, work=_measured) as pool:
-        tasks = [
-            replace(single(experiment, cell, seed, TRIAL), timeout=timeout, process_is_ours=True)
-            for cell in by_id.values()
-        ]
+        tasks = [single(experiment, cell, seed, TRIAL, timeout=timeout) for cell in by_id.values()]
         with closing(pool.results(tasks)) as results:
             trials = {result.block.cell: _trial(by_id, result) for result in results}
     return [trials[cell] for cell in by_id]
 
 
 def run_again(task: Task) -> dict[str, pd.DataFrame]:
-    """Frames of a task, run in this process."""
-    return _frames(run_block(task))
+    """Frames of a task, run in a worker process: it may crash again."""
+    options = RunOptions(n_jobs=1, timeout=task.timeout)
+    with open_pool(options, note=print) as pool, closing(pool.results([task])) as results:
+        return _frames(next(results))
 
 
 def run_bare(task: Task) -> list[Outcome]:
@@ -94,8 +93,10 @@ def run_bare(task: Task) -> list[Outcome]:
     return [fits[method]() for method in task.experiment.methods]
 
 
-def single(experiment: Experiment, cell: Cell, seed: int, rep: int) -> Task:
-    """The task of one replicate.
+def single(
+    experiment: Experiment, cell: Cell, seed: int, rep: int, timeout: float | None = None
+) -> Task:
+    """The task of one replicate, for a worker process.
 
     Parameters
     ----------
@@ -105,8 +106,11 @@ def single(experiment: Experiment, cell: Cell, seed: int, rep: int) -> Task:
         Of the study.
     rep : int
         Number of the replicate; 0 for a trial.
+    timeout : float, optional
+        Seconds it may take.
     """
-    return Task(experiment, cell, stream_keys(cell, experiment), seed, Block(cell.id, rep, rep))
+    keys, block = stream_keys(cell, experiment), Block(cell.id, rep, rep)
+    return Task(experiment, cell, keys, seed, block, timeout, process_is_ours=True)
 
 
 def _measured(task: Task) -> MeasuredResult:

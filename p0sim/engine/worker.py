@@ -100,8 +100,7 @@ def run_block(task: Task) -> BlockResult:
     BlockResult
     """
     if task.process_is_ours:
-        # Ctrl-C reaches the whole group; the parent alone decides, and stops the workers.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        _settle_in()
     started = time.perf_counter()
     rows = no_rows()
     with tuned_process():
@@ -203,14 +202,25 @@ def _attempt(work: Callable[[], T], task: Task, end: float | None = None) -> Att
                 return Attempt(work(), caught=caught)
         except ReplicateTimeout:
             return Attempt(failure=_too_long(task), caught=caught)
-        # An experiment that calls sys.exit speaks for its replicate, not for the study.
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            # sys.exit speaks for its replicate, not for the study; so does anything that is raised
+            # where Ctrl-C is not heard.
+            if not (isinstance(error, Exception | SystemExit) or task.process_is_ours):
+                raise
             failure = Outcome("error", reason=said_by(error))
             return Attempt(failure=failure, error=error, caught=caught)
 
 
 def _too_long(task: Task) -> Outcome:
     return Outcome("timeout", reason=f"took longer than {task.timeout:g} s")
+
+
+def _settle_in() -> None:
+    """What a process does once it is a worker."""
+    # Ctrl-C reaches the whole group; the parent alone decides, and stops the workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Standard output is for results; what an experiment prints goes where progress does.
+    os.dup2(2, 1)
 
 
 def _leave_with_parent(task: Task) -> None:

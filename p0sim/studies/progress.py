@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from p0sim.columns import FITTED, STATUSES
 from p0sim.engine.options import RETRIED
 from p0sim.engine.progress import readable_seconds
 from p0sim.errors import name_some
@@ -30,6 +31,24 @@ def progress_lines(results: StudyResults) -> list[str]:
     fits = progress["n_fits"]
     failing = progress["cell"][(fits > 0) & (progress[[*RETRIED]].sum(axis=1) == fits)]
     if len(failing):
-        cells = name_some(list(failing))
-        lines.append(f"Nothing but errors in {cells}: see p0sim failures {results.directory}")
+        lines.append(
+            f"Nothing but errors in {name_some(list(failing))}, where a run pauses: see "
+            f"p0sim failures {results.directory}; --retry error tries again, --keep-going goes on"
+        )
     return lines
+
+
+def closing_line(results: StudyResults) -> str:
+    """Failed fits by status, errors and warnings, in one line; empty where all went well.
+
+    Parameters
+    ----------
+    results : StudyResults
+    """
+    progress = results.progress()
+    counts = {status: int(progress[status].sum()) for status in STATUSES if status != FITTED}
+    failed = [f"{count} {status}" for status, count in counts.items() if count]
+    parts = [f"fits without an estimate: {', '.join(failed)}"] if failed else []
+    if progress["n_problems"].any():
+        parts.append(results.problem_line())
+    return "; ".join([*parts, f"see p0sim failures {results.directory}"]) if parts else ""

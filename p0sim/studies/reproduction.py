@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -51,8 +51,10 @@ class Reproduction:
         return not self.stored["replicates"]["status"].isin(NOT_COMPARED).any()
 
 
-def reproduce(directory: str | Path, cell: str, rep: int) -> Reproduction:
-    """Run one stored replicate again, in this process.
+def reproduce(
+    directory: str | Path, cell: str, rep: int, timeout: float | None = None
+) -> Reproduction:
+    """Run one stored replicate again, in a worker process.
 
     Parameters
     ----------
@@ -62,24 +64,32 @@ def reproduce(directory: str | Path, cell: str, rep: int) -> Reproduction:
         The beginning of a cell's id, or its factors: "n=100,q=3".
     rep : int
         Number of the replicate.
+    timeout : float, optional
+        Seconds it may take; needed where the stored one took too long.
 
     Raises
     ------
     InvalidStudyError
-        If there is no such study, cell or stored replicate.
+        If there is no such study, cell or stored replicate, or the time is needed.
     """
-    results, task = open_study(directory), task_of(directory, cell, rep)
+    results = open_study(directory)
+    task = replace(task_of(results, cell, rep), timeout=timeout)
     cell = task.cell.id
     stored = {name: _rows(getattr(results, name), cell, rep) for name in COMPARED}
     if stored["replicates"].empty:
-        raise InvalidStudyError(f"rep must be a stored replicate of cell {cell}; got {rep}")
+        there = results.replicates["rep"][results.replicates["cell"] == cell]
+        raise InvalidStudyError(
+            f"rep must be a stored replicate of cell {cell}, in 1..{there.max()}; got {rep}"
+        )
+    if timeout is None and (stored["replicates"]["status"] == "timeout").any():
+        raise InvalidStudyError(f"timeout must be given: replicate {rep} took too long before")
     frames = run_again(task)
     again = {name: frames[name] for name in COMPARED}
     differences = [line for name in COMPARED for line in _differing(name, stored, again)]
     return Reproduction(cell, rep, stored, again, tuple(differences))
 
 
-def task_of(directory: str | Path, cell: str, rep: int) -> Task:
+def task_of(results: StudyResults, cell: str, rep: int) -> Task:
     """The work of one replicate of a study, ready to run; as for `reproduce`.
 
     Raises
@@ -87,7 +97,6 @@ def task_of(directory: str | Path, cell: str, rep: int) -> Task:
     InvalidStudyError
         If there is no such study or cell.
     """
-    results = open_study(directory)
     study, cell = Study.from_record(results.record), find_cell(results, cell)
     for each in study.cells:
         if each.id == cell:

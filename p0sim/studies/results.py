@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 RESULTS, REPORTS = Path("results"), Path("reports")
 PREDICTIONS = "predictions.parquet"
+PREDICTION_COLUMNS = ["cell", "method", "estimand", "predicted_coverage"]
 PAGE = "README.md"
 
 
@@ -56,6 +57,14 @@ def write_predictions(directory: Path, predictions: pd.DataFrame) -> None:
     table = pa.Table.from_pandas(predictions, preserve_index=False)
     with writing(directory):
         write_whole({directory / PREDICTIONS: encode(table)})
+
+
+def read_predictions(directory: Path) -> pd.DataFrame | None:
+    """What was kept; None where it is missing or damaged: a run works it out again."""
+    try:
+        return pd.read_parquet(directory / PREDICTIONS)
+    except (OSError, pa.ArrowException):
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,10 +116,8 @@ class StudyResults:
     @cached_property
     def predictions(self) -> pd.DataFrame:
         """Coverage that theory predicts, once the study has run to its end."""
-        path = self.directory / PREDICTIONS
-        if path.exists():
-            return pd.read_parquet(path)
-        return pd.DataFrame(columns=["cell", "method", "estimand", "predicted_coverage"])
+        found = read_predictions(self.directory)
+        return pd.DataFrame(columns=PREDICTION_COLUMNS) if found is None else found
 
     @property
     def name(self) -> str:

@@ -19,7 +19,14 @@ from p0sim.errors import InvalidStudyError
 from p0sim.experiments.registry import StudyExperiment, load_experiment
 from p0sim.performance.stopping import checkpoints, coverage_is_precise
 from p0sim.replicate import Cell
-from p0sim.studies.results import PREDICTIONS, RESULTS, StudyResults, open_study, write_predictions
+from p0sim.studies.results import (
+    PREDICTION_COLUMNS,
+    RESULTS,
+    StudyResults,
+    open_study,
+    read_predictions,
+    write_predictions,
+)
 
 READ = {"shard": Shard.parse, "max_time": parse_duration, "timeout": parse_duration}
 
@@ -161,7 +168,7 @@ class Study:
         checked = _options(options)
         directory = Path(directory or self.default_directory(checked.reps, checked.shard))
         summary = run_study(self.file, self.experiment, self.cells, directory, checked, self.rule())
-        if summary.n_done or not (directory / PREDICTIONS).exists():
+        if summary.n_done or read_predictions(directory) is None:
             write_predictions(directory, self.predictions())
         return StudyResults(directory), summary
 
@@ -172,7 +179,7 @@ class Study:
             for cell in self.cells
             for predicted in self.experiment.predicted(cell)
         ]
-        return pd.DataFrame(rows, columns=["cell", "method", "estimand", "predicted_coverage"])
+        return pd.DataFrame(rows, columns=PREDICTION_COLUMNS)
 
 
 def extend_study(directory: str | Path, reps: int, **options: Any) -> StudyResults:

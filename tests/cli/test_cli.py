@@ -166,6 +166,45 @@ def test_status_and_failures_say_what_to_do(broken):
     assert "comes out as stored, to the last bit" in again.stderr
 
 
+CRASH = """
+import os, time
+
+def replicate(cell, streams):
+    print("on standard output")
+    if streams.streams.rep == 3:
+        os._exit(3) if cell.factors["n"] == 1 else time.sleep(60)
+    return [{"estimand": "mu", "estimate": streams.network.normal()}]
+"""
+
+
+def test_a_replicate_that_killed_or_slept_is_told_and_can_be_looked_at_safely(tmp_path):
+    (tmp_path / "crash.toml").write_text(BROKEN_STUDY.replace("broken", "crash"))
+    (tmp_path / "crash.py").write_text(CRASH)
+    done = p0sim("run", "crash.toml", "-j", 1, "--reps", 4, "--timeout", "1s", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "fits without an estimate: 1 timeout, 1 killed; see p0sim failures" in done.stderr
+    assert "on standard output" not in done.stdout
+    where = ("repro", "results/crash-reps4", "--rep", 3, "--cell")
+    killed = p0sim(*where, "n=1", folder=tmp_path)
+    assert killed.returncode == 0
+    assert "its worker process died" in killed.stdout
+    assert "not compared" in killed.stderr
+    assert "timeout must be given" in p0sim(*where, "n=2", folder=tmp_path).stderr
+    slept = p0sim(*where, "n=2", "--timeout", "1s", folder=tmp_path)
+    assert "took longer than 1 s" in slept.stdout
+
+
+def test_a_shard_without_work_is_no_failure(tmp_path):
+    (tmp_path / "broken.toml").write_text(BROKEN_STUDY)
+    (tmp_path / "broken.py").write_text(BROKEN)
+    done = [
+        p0sim("run", "broken.toml", "--reps", 1, "--shard", f"{k}/3", folder=tmp_path)
+        for k in (1, 2, 3)
+    ]
+    assert {each.returncode for each in done} == {0}
+    assert any("nothing of the study falls to this shard" in each.stderr for each in done)
+
+
 def test_the_debugger_stops_where_it_raised(broken):
     folder, _ = broken
     arguments = ("repro", "results/broken", "--cell", "n=2", "--rep", "3", "--pdb")
@@ -197,7 +236,7 @@ def test_shards_have_folders_of_their_own_and_merge(tmp_path):
     )
     assert "96 replicates merged into results/tiny" in merged.stdout
     again = p0sim("run", "tiny.toml", folder=tmp_path)
-    assert "nothing left to compute" in again.stderr
+    assert "nothing to compute" in again.stderr
 
 
 def test_extend_plan_and_export_do_what_they_say(finished):
@@ -220,7 +259,7 @@ def test_extend_plan_and_export_do_what_they_say(finished):
         (("run", "tiny.toml", "--max-time", "soon"), "a duration must be written like"),
         (("run", "tiny.toml", "--retry", "no_estimate"), "retry must be one of"),
         (("run", "tiny.toml", "--backend", "ray"), "backend must be one of loky, threading"),
-        (("run", "tiny.toml", "-j", "0"), "n_jobs must be -1"),
+        (("run", "tiny.toml", "-j", "0"), "n_jobs (-j) must be -1"),
         (("plan", "tiny.toml", "--mcse", "coverage"), "mcse"),
         (("plan", "tiny.toml", "--mcse", "covrage=0.1"), "did you mean 'coverage'"),
         (("status", "nowhere"), "holds no study"),

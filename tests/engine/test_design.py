@@ -210,3 +210,29 @@ def test_broken_toml_is_one_line(tmp_path, payload, message):
 def test_directory_in_place_of_a_file_is_one_line(tmp_path):
     with pytest.raises(InvalidStudyError, match="cannot be read: Is a directory"):
         read_study_file(tmp_path)
+
+
+def test_words_are_levels_as_they_stand():
+    cells = cells_of(changed(factors={"n": [100], "text": {"graph": ["log(n)", "karate"]}}))
+    assert [cell.factors["graph"] for cell in cells] == ["log(n)", "karate"]
+    assert [cell.rules["graph"] for cell in cells] == ["log(n)", "karate"]
+
+
+@pytest.mark.parametrize(
+    ("factors", "message"),
+    [
+        ({"n": [1], "text": ["a"]}, r"\[factors.text\] must be a table of factors"),
+        ({"n": [1], "text": {"n": ["a"]}}, "n must not be a factor of numbers too"),
+        ({"text": {"n": ["a"]}}, "n must not be a factor of numbers too"),
+        ({"m": [1], "text": {"m": ["a"]}}, "m must not be a factor of numbers too"),
+        ({"n": [1], "text": {"graph": []}}, "graph must be a list of words"),
+        ({"n": [1], "text": {"graph": [1]}}, "graph must be a list of words"),
+        ({"n": [1], "text": {"graph": [" "]}}, "graph must be a list of words"),
+        ({"n": [1], "text": {"log": ["a"]}}, "'log' cannot name a factor"),
+        ({"n": [1], "graph": ["karate"]}, r"words go under \[factors.text\]"),
+        ({"n": ["graph"], "text": {"graph": ["a"]}}, "'graph' at position 1 is not known"),
+    ],
+)
+def test_words_in_the_wrong_place_are_refused(factors, message):
+    with pytest.raises(InvalidStudyError, match=message):
+        cells_of(changed(factors=factors))

@@ -235,7 +235,7 @@ def test_source_that_is_no_study_is_refused_and_nothing_written(tmp_path, shards
     with pytest.raises(InvalidStudyError, match="nowhere holds no study"):
         merge_stores(tmp_path / "all", [*shards, tmp_path / "nowhere"])
     (shards[2] / "cells.parquet").write_bytes(b"half")
-    with pytest.raises(InvalidStudyError, match=r"cells\.parquet cannot be read"):
+    with pytest.raises(InvalidStudyError, match=r"cells\.parquet is damaged"):
         merge_stores(tmp_path / "all", shards)
     assert files(tmp_path).keys() == before.keys()
     assert not (tmp_path / "all").exists()

@@ -10,13 +10,22 @@ from p0sim.errors import InvalidStudyError
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("90", 90), ("45s", 45), ("1.5m", 90), ("30min", 1800), (" 2 h ", 7200), ("1d", 86400)],
+    [
+        ("90", 90),
+        ("45s", 45),
+        ("1.5m", 90),
+        ("30min", 1800),
+        (" 2 h ", 7200),
+        ("1d", 86400),
+        ("1h30m", 5400),
+        ("5 min", 300),
+    ],
 )
 def test_durations_are_read(text, seconds):
     assert parse_duration(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "soon", "-1h", "1h30", "2 hours", "nan"])
+@pytest.mark.parametrize("text", ["", "soon", "-1h", "1h30", "2 hours", "nan", "1.2.3"])
 def test_other_durations_are_refused(text):
     with pytest.raises(InvalidStudyError, match="a duration must be written like 90, 45s"):
         parse_duration(text)
@@ -31,8 +40,9 @@ def test_other_shards_are_refused(text):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_jobs": 0}, r"n_jobs must be -1 or in 1\.\.\d+, 8 a core; got 0"),
-        ({"n_jobs": -2}, r"n_jobs must be -1 or in 1\.\.\d+, 8 a core; got -2"),
+        ({"n_jobs": 2, "backend": "threading", "timeout": 1.0}, "timeout needs worker processes"),
+        ({"n_jobs": 0}, r"n_jobs \(-j\) must be -1 or in 1\.\.\d+, 8 a core; got 0"),
+        ({"n_jobs": -2}, r"n_jobs \(-j\) must be .* got -2"),
         ({"reps": 0}, "reps must be at least 1; got 0"),
         ({"block_size": -1}, "block_size must be at least 1; got -1"),
         ({"max_time": 0.0}, "max_time must be positive and finite; got 0.0"),

@@ -112,4 +112,4 @@ def test_run_says_what_was_resumed_and_how_fast_it_was(tmp_path, capsys):
     assert err.startswith("6 of 9 replicates are already there\n3 replicates in ")
     assert err.endswith(" a second\n")
     run(tmp_path, reps=3, progress=True)
-    assert capsys.readouterr().err.endswith("nothing left to compute\n")
+    assert capsys.readouterr().err.endswith("nothing to compute\n")

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -221,6 +222,64 @@ def test_global_random_state_is_neither_read_nor_touched(tmp_path):
     np.random.seed(4)  # noqa: NPY002
     run(tmp_path / "two")
     assert_same(frames(tmp_path / "one"), frames(tmp_path / "two"))
+
+
+class Unspeakable(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+class RaisesOddThings(FakeExperiment):
+    def prepare(self, cell):
+        def raising(error):
+            raise error
+
+        odd = {"mean": partial(raising, Unspeakable()), "median": partial(raising, SystemExit(3))}
+        return lambda streams: odd
+
+
+def test_an_error_that_cannot_even_be_said_is_a_row(tmp_path):
+    run(tmp_path, RaisesOddThings(), reps=1)
+    reasons = frames(tmp_path)["replicates"].groupby("method")["reason"].first()
+    assert reasons["mean"] == "Unspeakable: <exception str() failed>"
+    assert reasons["median"] == "SystemExit: 3"
+
+
+class Interrupts(FakeExperiment):
+    def prepare(self, cell):
+        def interrupt():
+            raise KeyboardInterrupt
+
+        return lambda streams: dict.fromkeys(self.methods, interrupt)
+
+
+def test_an_interrupt_that_a_replicate_raises_in_a_worker_is_its_own(tmp_path):
+    """Workers do not hear Ctrl-C; in this process it cannot be told apart, and ends the run."""
+    run(tmp_path / "a", Interrupts(), reps=2, n_jobs=1, backend="loky")
+    assert set(frames(tmp_path / "a")["replicates"]["status"]) == {"error"}
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "b", Interrupts(), reps=2)
+
+
+def test_a_lost_table_of_cells_is_written_anew(clean, tmp_path):
+    run(tmp_path, TROUBLED)
+    (tmp_path / "cells.parquet").unlink()
+    with pytest.raises(InvalidStudyError, match=r"cells\.parquet is missing; p0sim run"):
+        Store(tmp_path).read("cells")
+    assert "cells.parquet is missing" in run(tmp_path, TROUBLED).notes[0]
+    assert_same(frames(tmp_path), frames(clean))
+
+
+class CostUnknown(FakeExperiment):
+    def cost(self, cell):
+        return np.nan
+
+
+def test_the_first_replicate_shapes_the_blocks_where_the_cost_is_unknown(tmp_path):
+    run(tmp_path, CostUnknown(), reps=20)
+    sizes = [block.n_reps for block in Store(tmp_path).blocks()]
+    assert sorted(sizes)[:3] == [1, 1, 1]
+    assert len(sizes) < 20
 
 
 def shuffled(study: StudyFile) -> StudyFile:

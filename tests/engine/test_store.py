@@ -480,7 +480,7 @@ def test_strict_version_refuses_a_changed_one_and_writes_nothing(done, package):
 @pytest.mark.parametrize("name", [STUDY_FILE, CELLS_FILE])
 def test_damaged_record_is_one_line(done, name):
     (done / name).write_bytes(b"{")
-    with pytest.raises(InvalidStudyError, match=f"{name} cannot be read") as caught:
+    with pytest.raises(InvalidStudyError, match=f"{name} is damaged") as caught:
         Store(done).read("replicates")
     assert "\n" not in str(caught.value)
 

@@ -243,7 +243,7 @@ def test_what_could_only_go_wrong_later_is_refused_at_once(old, new, words, tmp_
 def test_too_many_workers_are_refused(tmp_path):
     (tmp_path / "study.toml").write_text(ALL_FIT)
     study = p0.Study.from_toml(tmp_path / "study.toml")
-    with pytest.raises(p0.InvalidStudyError, match="n_jobs must be -1 or in"):
+    with pytest.raises(p0.InvalidStudyError, match=r"n_jobs \(-j\) must be -1 or in"):
         study.run(tmp_path / "results", n_jobs=9999, progress=False)
     with pytest.raises(TypeError, match="n_jobs must be a whole number; got '2'"):
         study.run(tmp_path / "results", n_jobs="2", progress=False)

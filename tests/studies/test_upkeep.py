@@ -74,7 +74,7 @@ def test_a_changed_python_file_refuses_to_mix_and_a_comment_gives_the_same_numbe
     first = study(tmp_path / "a", CUSTOM).run(tmp_path / "results", n_jobs=1, progress=False)
     (tmp_path / "a" / "coin.py").write_text(COIN + "# a comment\n")
     changed = p0.Study.from_toml(tmp_path / "a" / "tiny.toml")
-    with pytest.raises(StudyMismatchError, match=r"sources\.coin\.py is"):
+    with pytest.raises(StudyMismatchError, match=r"coin\.py has changed"):
         changed.run(tmp_path / "results", n_jobs=1, progress=False)
     assert_same(changed.run(tmp_path / "other", n_jobs=1, progress=False), first)
 
@@ -87,6 +87,53 @@ def test_export_is_every_frame_with_all_digits(tmp_path):
     back = pd.read_csv(tmp_path / "results/csv/estimates.csv")
     assert back["estimate"].equals(results.estimates["estimate"])
     assert len(pd.read_csv(tmp_path / "results/csv/replicates.csv")) == len(results.replicates)
+
+
+DESIGNS = """
+[study]
+name = "designs"
+experiment = "designs.py:draw"
+seed = 5
+reps = 25
+
+[factors]
+n = [5, 10]
+[factors.text]
+design = ["ring", "a star & more"]
+[[factors.exclude]]
+design = "ring"
+n = "5"
+"""
+DRAW = """
+def draw(cell, streams):
+    shift = {"ring": 0, "a star & more": 1}[cell.factors["design"]]
+    mean = streams.network.normal(shift, size=cell.factors["n"]).mean()
+    return [{"estimand": "mu", "estimate": mean, "std_error": cell.factors["n"] ** -0.5,
+             "true_value": shift}]
+"""
+
+
+def test_levels_may_be_words_from_the_file_to_the_report(tmp_path):
+    (tmp_path / "designs.py").write_text(DRAW)
+    (tmp_path / "designs.toml").write_text(DESIGNS)
+    tiny = p0.Study.from_toml(tmp_path / "designs.toml")
+    results = tiny.run(tmp_path / "r", n_jobs=1, progress=False)
+    assert list(results.cells["design"]) == ["a star & more", "ring", "a star & more"]
+    assert (results.replicates["status"] == "ok").all()
+    assert "a star & more" in results.paper_table(rows=["design"], cols=["n"]).to_text()
+    assert r"a star \& more" in results.paper_table(rows=["design"], cols=["n"]).to_latex()
+    assert results.write_report(tmp_path / "page").is_file()
+    again = p0.extend_study(tmp_path / "r", reps=26, n_jobs=1, progress=False)
+    assert len(again.replicates) == 3 * 26
+
+
+def test_damaged_predictions_are_worked_out_again(tmp_path):
+    tiny = study(tmp_path / "a")
+    before = tiny.run(tmp_path / "r", n_jobs=1, progress=False).performance()
+    (tmp_path / "r/predictions.parquet").write_bytes(b"half")
+    assert "predicted_coverage" not in set(p0.open_study(tmp_path / "r").performance()["measure"])
+    after = tiny.run(tmp_path / "r", n_jobs=1, progress=False).performance()
+    pd.testing.assert_frame_equal(before, after)
 
 
 STOP = """
