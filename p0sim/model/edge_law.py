@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import zeta
 
 TERMS = 10
-NEARLY_ZERO = 1e-150
 _TWICE_K = 2 * np.arange(1, TERMS + 1)
 # B_2k/(2k)! = 2 (-1)^(k+1) zeta(2k)/(2 pi)^2k; tabulated Bernoulli numbers are less accurate
 _MEAN_SERIES = -2 * (-1.0) ** (_TWICE_K // 2) * zeta(_TWICE_K) / (2 * np.pi) ** _TWICE_K
@@ -122,44 +121,6 @@ def edge_log_normalizer(x: ArrayLike, q: int) -> NDArray[np.float64]:
         ratio = np.expm1(-(q - 1) * size) / np.expm1(-size)
     ratio = np.where(size > 0, ratio, q - 1.0)
     return (q - 1) * np.maximum(x, 0.0) + np.log1p(np.exp(-size) * ratio)
-
-
-def edge_quantile(probability: ArrayLike, x: ArrayLike, q: int) -> NDArray[np.int64]:
-    r"""The weight k with P(a < k) <= probability < P(a <= k): draws by inversion.
-
-    Parameters
-    ----------
-    probability : array_like
-        In [0, 1).
-    x : array_like
-        alpha_i + beta_j; broadcast against `probability`.
-    q : int
-        Weights lie in 0..q-1.
-
-    Returns
-    -------
-    ndarray of int64
-
-    Notes
-    -----
-    For s = -x > 0 the law is a geometric one cut at q, P(a < k) = (1 - e^{-ks})/(1 - e^{-qs}), so k
-    is the whole part of -log(1 - p (1 - e^{-qs}))/s, which tends to p q as s falls to 0. For x > 0
-    the mirrored weight q - 1 - a has log-odds -x. One logarithm whatever q is (derived here).
-
-    Examples
-    --------
-    >>> edge_quantile([0.0, 0.3, 0.6, 0.9], x=0.0, q=4)
-    array([0, 1, 2, 3])
-    """
-    x, size, _ = _split(x, q)
-    p = np.where(x > 0, 1 - np.asarray(probability), probability)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        steps = np.log1p(p * np.expm1(-q * size)) / -size
-    # products of subnormal numbers have no digits left; the law is uniform there to 1e-150
-    steps = np.where(size > NEARLY_ZERO, steps, p * q)
-    whole = np.clip(steps, 0, q - 1).astype(np.int64)
-    weights: NDArray[np.int64] = np.where(x > 0, q - 1 - whole, whole)
-    return weights
 
 
 def _split(

@@ -109,9 +109,11 @@ def sample_discrete_laplace(size: int, scale: float, *, rng: np.random.Generator
     >>> sample_discrete_laplace(5, 2.0, rng=np.random.default_rng(7))
     array([-5,  2, -4,  0,  0])
     """
-    waits = require_generator(rng).standard_exponential((2, size))
-    up, down = np.floor(require_scale(scale) * waits).astype(np.int64)
-    difference: IntVector = up - down
+    waits = require_generator(rng).standard_exponential(2 * size)
+    waits *= require_scale(scale)
+    # waits are not negative: the cast to int is the floor
+    steps = waits.astype(np.int64)
+    difference: IntVector = steps[:size] - steps[size:]
     return difference
 
 

@@ -10,7 +10,6 @@ import pytest
 from p0sim.model.edge_law import (
     edge_log_normalizer,
     edge_mean,
-    edge_quantile,
     edge_variance,
 )
 from tests.oracles import edge_law as oracle
@@ -108,29 +107,3 @@ def test_works_elementwise_on_any_shape():
     for function, _ in FUNCTIONS.values():
         assert function(x, 3).shape == (3, 4)
         np.testing.assert_array_equal(function(x, 3).ravel(), function(x.ravel(), 3))
-
-
-@pytest.mark.parametrize("q", [2, 3, 5, 10, 20])
-def test_quantiles_step_where_the_distribution_does(q):
-    """Just below and just above P(a < k), from mpmath sums, the weight is k - 1 and k."""
-    for x in [-8.0, -1.0, -0.9 / q, -1e-9, -5e-324, 0.0, 1e-200, 1e-9, 1.1 / q, 0.5, 3.0]:
-        below = np.array([1 - float(oracle.tail(x, q, k)) for k in range(1, q)])
-        reachable = np.diff(np.concatenate([[0.0], below, [1.0]])) > 1e-9
-        steps = np.flatnonzero(reachable[:-1] & reachable[1:])
-        got = [edge_quantile(below[steps] + shift, x, q) for shift in (-1e-10, 1e-10)]
-        np.testing.assert_array_equal(got, [steps, steps + 1], err_msg=f"x={x}")
-
-
-def test_quantiles_of_a_grid_have_the_mean_of_the_law():
-    """The average quantile over a fine grid of probabilities is E a, for small and huge q."""
-    probability = (np.arange(200_000) + 0.5) / 200_000
-    for q, x in [(2, -1.0), (6, 0.3), (50, -0.02), (10**6, -1e-5), (10**6, 2e-6)]:
-        average = edge_quantile(probability, x, q).mean()
-        assert average == pytest.approx(edge_mean(x, q), rel=1e-4, abs=1e-4)
-
-
-def test_quantiles_stay_inside_the_weights():
-    """The ends of [0, 1) and the largest x give 0..q-1 and nothing else."""
-    x = np.array([-1e3, -1.0, 0.0, 1.0, 1e3])
-    np.testing.assert_array_equal(edge_quantile(0.0, x, 5), [0, 0, 0, 0, 0])
-    np.testing.assert_array_equal(edge_quantile(1 - 2.0**-53, x, 5), [0, 4, 4, 4, 4])
