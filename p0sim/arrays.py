@@ -113,8 +113,14 @@ def require_generator(rng: object) -> np.random.Generator:
     return rng
 
 
+class Labels(tuple[str, ...]):
+    """Node labels that passed their checks: records hand them on without checking again."""
+
+    __slots__ = ()
+
+
 @lru_cache(maxsize=8)
-def default_labels(n: int) -> tuple[str, ...]:
+def default_labels(n: int) -> Labels:
     """Node labels where none are given: "1".."n".
 
     Examples
@@ -122,7 +128,7 @@ def default_labels(n: int) -> tuple[str, ...]:
     >>> default_labels(3)
     ('1', '2', '3')
     """
-    return tuple(str(i) for i in range(1, n + 1))
+    return Labels(str(i) for i in range(1, n + 1))
 
 
 def label_tuple(nodes: object) -> tuple[str, ...]:
@@ -134,10 +140,12 @@ def label_tuple(nodes: object) -> tuple[str, ...]:
 
 def require_labels(
     nodes: object, n: int, error: type[P0SimError] = InvalidParametersError
-) -> tuple[str, ...]:
+) -> Labels:
     """Labels of n nodes, as given but as text; each one different and not empty."""
     if nodes is None:
         return default_labels(n)
+    if isinstance(nodes, Labels) and len(nodes) == n:
+        return nodes
     labels = label_tuple(nodes)
     if len(labels) != n:
         raise error(f"nodes must name each of the {n} nodes once; got {len(labels)} labels")
@@ -146,4 +154,4 @@ def require_labels(
         raise error(f"nodes must be different; got {twice!r} twice")
     if "" in labels:
         raise error("nodes must not be empty text; got ''")
-    return labels
+    return Labels(labels)

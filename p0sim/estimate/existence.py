@@ -29,11 +29,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from p0sim.arrays import default_labels, require_q
 from p0sim.errors import InvalidNetworkError, NoEstimateError, name_some
-from p0sim.estimate.margins import INT64_ROOM, Margins, treat_margins
+from p0sim.estimate.cuts import INT64_END, smallest_tight_size
+from p0sim.estimate.margins import Margins, treat_margins
 from p0sim.model.bidegree import BiDegree, degree_arrays, shared_index
 from p0sim.privacy.noisy_bidegree import NoisyBiDegree
-
-CELLS_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True)
@@ -133,18 +132,21 @@ def check_margins(margins: Margins, q: int, nodes: Sequence[str] | None = None) 
     Existence
     """
     n, top = len(margins.scaled_rows), (q - 1) * margins.denominator
+    rows, columns = _with_room(margins, n * top)
+    outside = _outside(rows, columns, (n - 1) * top)
+    size = None if outside else smallest_tight_size(rows, columns, top)
+    if size is None and not outside:
+        return Existence(True)
     labels = default_labels(n) if nodes is None else nodes
-    rows, columns = _with_room(margins, top)
-    if outside := _outside(rows, columns, (n - 1) * top):
+    if size is None:
         return _margin_fails(margins, q, outside, labels)
-    size = _smallest_tight_size(rows, columns, top)
-    return Existence(True) if size is None else _cut_fails(rows, columns, top, size, q, labels)
+    return _cut_fails(rows, columns, top, size, q, labels)
 
 
-def _with_room(margins: Margins, top: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The scaled margins, as Python integers where a sum of n of them could pass int64."""
+def _with_room(margins: Margins, largest: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The scaled margins, as Python integers where a margin and K together could pass int64."""
     rows, columns = margins.scaled_rows, margins.scaled_columns
-    if 2 * len(rows) ** 2 * top >= INT64_ROOM:
+    if largest >= INT64_END:
         return rows.astype(object), columns.astype(object)
     return rows, columns
 
@@ -152,31 +154,8 @@ def _with_room(margins: Margins, top: int) -> tuple[NDArray[Any], NDArray[Any]]:
 def _outside(rows: NDArray[Any], columns: NDArray[Any], full: int) -> list[int]:
     """Positions among the 2n margins that are not strictly between 0 and full."""
     both = np.concatenate([rows, columns])
-    positions: list[int] = np.flatnonzero((both <= 0) | (both >= full)).tolist()
-    return positions
-
-
-def _smallest_tight_size(rows: NDArray[Any], columns: NDArray[Any], top: int) -> int | None:
-    """The first k whose k largest g_i reach their bound; None where an estimate exists."""
-    n = len(rows)
-    height = max(1, CELLS_AT_ONCE // n)
-    for start in range(1, n, height):
-        k = np.arange(start, min(start + height, n)).astype(columns.dtype)
-        largest_first = -np.sort(-_raised_rows(rows, columns, top, k[:, None]), axis=1)
-        within = np.arange(1, n + 1) <= k[:, None]
-        taken = np.where(within, largest_first, 0).sum(axis=1)
-        bound = np.minimum(columns, top * k[:, None]).sum(axis=1)
-        if (tight := taken >= bound).any():
-            return start + int(np.argmax(tight))
-    return None
-
-
-def _raised_rows(
-    rows: NDArray[Any], columns: NDArray[Any], top: int, k: NDArray[Any] | int
-) -> NDArray[Any]:
-    """g_i for sets of k rows."""
-    raised: NDArray[Any] = rows + np.minimum(np.maximum(columns - top * (k - 1), 0), top)
-    return raised
+    at_end = (both <= 0) | (both >= full)
+    return np.flatnonzero(at_end).tolist() if np.count_nonzero(at_end) else []
 
 
 def _cut_fails(
@@ -189,7 +168,8 @@ def _cut_fails(
 ) -> Existence:
     """Name the blocks of the tight cut: I to outside J full, outside I to J empty."""
     senders = np.zeros(len(rows), dtype=bool)
-    senders[np.argsort(-_raised_rows(rows, columns, top, size), kind="stable")[:size]] = True
+    raised = rows + np.clip(columns - top * (size - 1), 0, top)
+    senders[np.argsort(-raised, kind="stable")[:size]] = True
     receivers = np.asarray(columns < top * (size - senders.astype(columns.dtype)), dtype=bool)
     full = _arcs(senders, ~receivers, labels)
     empty = _arcs(~senders, receivers, labels)

@@ -13,8 +13,7 @@ do not. Two treatments:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
-from math import lcm
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 from p0sim.arrays import FloatVector, require_choice
 
 MARGINS = ("balanced", "drop_last")
-INT64_ROOM = 2**62
+EXACT_IN_FLOAT = 2**53
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,15 +43,15 @@ class Margins:
     scaled_columns: NDArray[Any]
     denominator: int
 
-    @property
+    @cached_property
     def rows(self) -> FloatVector:
-        """Row sums r_i, in weight units; shape (n,)."""
-        return np.asarray(self.scaled_rows / self.denominator, dtype=np.float64)
+        """Row sums r_i, in weight units, correctly rounded; read-only, shape (n,)."""
+        return _quotient(self.scaled_rows, self.denominator)
 
-    @property
+    @cached_property
     def columns(self) -> FloatVector:
-        """Column sums c_j, in weight units; shape (n,)."""
-        return np.asarray(self.scaled_columns / self.denominator, dtype=np.float64)
+        """Column sums c_j, in weight units, correctly rounded; read-only, shape (n,)."""
+        return _quotient(self.scaled_columns, self.denominator)
 
 
 def treat_margins(
@@ -87,23 +86,35 @@ def treat_margins(
     delta = rows.sum() - columns.sum()
     if margins == "balanced":
         return Margins(margins, 2 * n * rows - delta, 2 * n * columns + delta, 2 * n * unit)
-    last = np.zeros_like(columns)
-    last[-1] = delta
-    return Margins(margins, rows, columns + last, unit)
+    implied = columns.copy()
+    implied[-1] += delta
+    return Margins(margins, rows, implied, unit)
 
 
 def _exact_integers(
     out_degree: NDArray[Any], in_degree: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any], int]:
     """Both vectors times one whole number that makes them whole; Python integers where needed."""
-    both = np.concatenate([out_degree, in_degree])
-    if both.dtype.kind == "f":
-        ratios = [Fraction(value) for value in both.tolist()]
-        unit = lcm(*(ratio.denominator for ratio in ratios))
-        whole = np.array([int(ratio * unit) for ratio in ratios], dtype=object)
-    else:
-        unit, whole = 1, both.astype(np.int64)
-        # balancing multiplies by 2n and sums 2n terms
-        if float(np.abs(both).max()) * len(both) ** 2 >= INT64_ROOM:
-            whole = whole.astype(object)
+    whole, unit = np.concatenate([out_degree, in_degree]), 1
+    if whole.dtype.kind == "f":
+        whole, unit = _exact_reals(whole)
+    largest = max(int(whole.max()), -int(whole.min()))
+    # balancing makes them 2n times larger and adds the difference of the totals, 2n times at most;
+    # where that and the denominator stay below 2^53, dividing rounds once
+    fits = 2 * len(whole) * max(largest, unit) < EXACT_IN_FLOAT
+    whole = whole.astype(np.int64 if fits else object, copy=False)
     return whole[: len(out_degree)], whole[len(out_degree) :], unit
+
+
+def _exact_reals(values: FloatVector) -> tuple[NDArray[Any], int]:
+    """Floats times a power of two that makes all of them whole."""
+    ratios = [value.as_integer_ratio() for value in values.tolist()]
+    unit = max(denominator for _, denominator in ratios)
+    whole = [numerator * (unit // denominator) for numerator, denominator in ratios]
+    return np.array(whole, dtype=object), unit
+
+
+def _quotient(scaled: NDArray[Any], denominator: int) -> FloatVector:
+    values = np.asarray(scaled / denominator, dtype=np.float64)
+    values.setflags(write=False)
+    return values

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from p0sim.arrays import fill, frozen, require_labels, require_n, require_q
+from p0sim.arrays import fill, require_labels, require_n, require_q
 from p0sim.errors import InvalidNetworkError
 
 
@@ -49,11 +50,12 @@ class BiDegree:
         nodes: Sequence[str] | None = None,
     ) -> None:
         out_sums, in_sums = degree_arrays(out_degree, in_degree)
-        require_q(q, InvalidNetworkError)
-        for name, sums in (("out_degree", out_sums), ("in_degree", in_sums)):
-            _require_range(name, sums, (len(sums) - 1) * (q - 1))
+        q = require_q(q, InvalidNetworkError)
+        top = (len(out_sums) - 1) * (q - 1)
+        _require_range("out_degree", out_sums, top)
+        _require_range("in_degree", in_sums, top)
         labels = require_labels(nodes, len(out_sums), InvalidNetworkError)
-        fill(self, out_degree=out_sums, in_degree=in_sums, q=int(q), nodes=labels)
+        fill(self, out_degree=out_sums, in_degree=in_sums, q=q, nodes=labels)
 
     @property
     def n(self) -> int:
@@ -72,17 +74,8 @@ def degree_arrays(out_degree: ArrayLike, in_degree: ArrayLike) -> tuple[NDArray,
     InvalidNetworkError
         If they are not finite numbers, have not one dimension, or differ in length; n < 3.
     """
-    sums = []
-    for name, values in (("out_degree", out_degree), ("in_degree", in_degree)):
-        array = np.asarray(values)
-        if array.dtype.kind not in "iuf":
-            raise InvalidNetworkError(f"{name} must hold numbers; got dtype {array.dtype}")
-        if array.ndim != 1:
-            raise InvalidNetworkError(f"{name} must have one dimension; got shape {array.shape}")
-        if not np.isfinite(array).all():
-            raise InvalidNetworkError(f"{name} must be finite; got {array[~np.isfinite(array)][0]}")
-        sums.append(frozen(array.astype(np.float64 if array.dtype.kind == "f" else np.int64)))
-    out_sums, in_sums = sums
+    out_sums = _degree_vector("out_degree", out_degree)
+    in_sums = _degree_vector("in_degree", in_degree)
     if out_sums.shape != in_sums.shape:
         raise InvalidNetworkError(
             f"out_degree and in_degree must have one length; got {len(out_sums)}, {len(in_sums)}"
@@ -109,9 +102,24 @@ def shared_index(pair: tuple[ArrayLike, ArrayLike]) -> tuple[str, ...] | None:
     return tuple(str(label) for label in indexes[0])
 
 
+def _degree_vector(name: str, values: ArrayLike) -> NDArray[Any]:
+    array = np.asarray(values)
+    kind = array.dtype.kind
+    if kind not in "iuf":
+        raise InvalidNetworkError(f"{name} must hold numbers; got dtype {array.dtype}")
+    if array.ndim != 1:
+        raise InvalidNetworkError(f"{name} must have one dimension; got shape {array.shape}")
+    if kind == "f" and not np.isfinite(array).all():
+        raise InvalidNetworkError(f"{name} must be finite; got {array[~np.isfinite(array)][0]}")
+    sums = array.astype(np.float64 if kind == "f" else np.int64)
+    sums.setflags(write=False)
+    return sums
+
+
 def _require_range(name: str, sums: NDArray[np.int64], top: int) -> None:
-    wrong = np.flatnonzero((sums < 0) | (sums > top))
-    if len(wrong):
+    wrong = (sums < 0) | (sums > top)
+    if np.count_nonzero(wrong):
+        first = int(np.argmax(wrong))
         raise InvalidNetworkError(
-            f"{name} must lie in 0..(n-1)(q-1) = {top}; got {sums[wrong[0]]} at {wrong[0] + 1}"
+            f"{name} must lie in 0..(n-1)(q-1) = {top}; got {sums[first]} at {first + 1}"
         )

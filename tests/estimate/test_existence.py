@@ -100,6 +100,23 @@ def test_control_simpler_tests_are_found_wrong(twenty_thousand, control):
     assert any(control(*case.exact, case.q) != answer for case, answer in twenty_thousand)
 
 
+def test_agrees_with_all_sets_of_senders():
+    """Oracle: all 2^n sets I, each with its worst J; n = 6..12, q = 2..20."""
+    rng = np.random.default_rng(5)
+    tops = tuple(range(1, 20))
+    cases = [random_case(rng, (6, 12), int(rng.choice(tops)), KINDS[k % 2]) for k in range(600)]
+    answers = [oracle.exists_by_senders(*case.exact, case.q) for case in cases]
+    assert 150 < sum(answers) < 450
+    assert [case.asked() for case in cases] == answers
+
+
+def test_all_sets_of_senders_are_all_cuts(twenty_thousand):
+    """The oracle above against that of every I and J."""
+    for case, answer in twenty_thousand[:2000]:
+        if case.out_degree.dtype.kind == "i":
+            assert oracle.exists_by_senders(*case.exact, case.q) == answer
+
+
 def test_agrees_with_a_linear_program():
     """Oracle: largest t with t <= x_ij <= K - t (scipy HiGHS), n = 4..8.
 

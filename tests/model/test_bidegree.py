@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -52,6 +54,14 @@ def test_large_degrees_stay_exact():
 
 def test_default_labels_count_from_one():
     assert p0.BiDegree([1, 1, 1], [1, 1, 1], q=2).nodes == ("1", "2", "3")
+
+
+def test_labels_are_shared_and_outlive_pickling():
+    """One tuple for all records of a study cell, checked once; a wrong number is still refused."""
+    degrees = p0.BiDegree([1, 1, 1], [1, 1, 1], q=2, nodes=["a", "b", "c"])
+    assert p0.BiDegree([1, 1, 1], [1, 1, 1], q=2, nodes=degrees.nodes).nodes is degrees.nodes
+    assert pickle.loads(pickle.dumps(degrees.nodes)) == ("a", "b", "c")
+    refusal(lambda: p0.BiDegree([1] * 4, [1] * 4, q=3, nodes=degrees.nodes), "nodes", "3 labels")
 
 
 @pytest.mark.parametrize("bad", [-1, 5])

@@ -1,4 +1,4 @@
-"""Does a matrix with these margins and entries strictly inside (0, K) exist? Two slow answers.
+"""Does a matrix with these margins and entries strictly inside (0, K) exist? Some slow answers.
 
 A network flow has arcs i -> j (i != j) with 0 < x_ij < K = q - 1. For a set I of rows and a set J
 of columns, r(I) - c(J) is the flow from I to outside J minus the flow from outside I to J, so it
@@ -60,6 +60,29 @@ def smallest_slack(rows: Sequence[Fraction], cols: Sequence[Fraction], q: int) -
 def exists_by_cuts(rows: Sequence[Fraction], cols: Sequence[Fraction], q: int) -> bool:
     """Totals agree and every cut is slack."""
     return sum(rows) == sum(cols) and smallest_slack(rows, cols, q) > 0
+
+
+def exists_by_senders(rows: Sequence[Fraction], cols: Sequence[Fraction], q: int) -> bool:
+    """Every set I of rows against its worst J, chosen column by column.
+
+    Column j costs c_j inside J, and K for each of the rows of I but its own outside.
+    """
+    scale = int(np.lcm.reduce([f.denominator for f in (*rows, *cols)], dtype=object))
+    sets = np.array(list(itertools.product((0, 1), repeat=len(rows))))
+    whole_rows, whole_cols = (np.array([int(f * scale) for f in side]) for side in (rows, cols))
+    senders = sets.sum(axis=1, keepdims=True) - sets
+    room = np.minimum(whole_cols, (q - 1) * scale * senders).sum(axis=1) - sets @ whole_rows
+    proper = (sets.sum(axis=1) > 0) & (sets.sum(axis=1) < len(rows))
+    return exists_by_single_margins(rows, cols, q) and bool((room[proper] > 0).all())
+
+
+def smallest_tight_size(rows: np.ndarray, columns: np.ndarray, top: int) -> int | None:
+    """The first k whose k largest g_i are not below their bound, k by k as the formula reads."""
+    for k in range(1, len(rows)):
+        raised = rows + np.minimum(np.maximum(columns - top * (k - 1), 0), top)
+        if np.sort(raised)[-k:].sum() >= np.minimum(columns, top * k).sum():
+            return k
+    return None
 
 
 def cut_slack(
