@@ -3,13 +3,14 @@
 
 PYTHON ?= python3
 JOBS ?=
+BENCH ?=
 VENV := .venv
 BIN := $(VENV)/bin
 LOWEST := .venv-lowest
 INPUTS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help study test slow lint types lowest clean
+.PHONY: help study test slow lint types lowest bench clean
 
 help:
 	@echo "make study    run simulations/coverage.toml and print its table (about 5 minutes)"
@@ -18,6 +19,7 @@ help:
 	@echo "make lint     ruff: rules and layout"
 	@echo "make types    mypy on the package"
 	@echo "make lowest   tests with every dependency at its lower bound, in $(LOWEST)"
+	@echo "make bench    time p0sim beside other programs (about an hour; BENCH=--quick: 2 minutes)"
 	@echo "make clean    remove environments and caches; results/ and reports/ stay"
 	@echo
 	@echo "JOBS=2 limits the workers, PYTHON=python3.12 picks the interpreter."
@@ -41,6 +43,9 @@ types: $(BIN)/.installed-test
 lowest: $(LOWEST)/bin/.installed-test
 	$(LOWEST)/bin/python -m pytest -m "not slow" -n $(or $(JOBS),auto)
 
+bench: $(BIN)/.installed-bench
+	$(BIN)/python -m benchmarks.run $(BENCH)
+
 clean:
 	rm -rf $(VENV) $(LOWEST) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -57,6 +62,10 @@ $(BIN)/.installed: $(INPUTS) | $(BIN)/pip
 
 $(BIN)/.installed-test: $(INPUTS) | $(BIN)/pip
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[test]'
+	touch $(BIN)/.installed $@
+
+$(BIN)/.installed-bench: $(INPUTS) | $(BIN)/pip
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]'
 	touch $(BIN)/.installed $@
 
 $(LOWEST)/bin/.installed-test: pyproject.toml tests/lowest.py | $(LOWEST)/bin/pip

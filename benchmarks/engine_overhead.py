@@ -37,8 +37,8 @@ def replicate(cell, streams):
 LOOP = 2000
 
 
-def main(reps: int = 40_000, workers: int = 2) -> None:
-    """Print both times and their difference in microseconds."""
+def measure(reps: int, workers: int) -> tuple[float, float]:
+    """Seconds a replicate and worker: of a run, and of the experiment alone."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "overhead.toml"
         path.write_text(STUDY.format(reps=reps))
@@ -51,6 +51,12 @@ def main(reps: int = 40_000, workers: int = 2) -> None:
         function = study.experiment.source.function()
         streams = SimpleNamespace(network=np.random.default_rng(1))
         own = min(timeit.repeat(lambda: function(study.cells[0], streams), number=LOOP)) / LOOP
+    return run, own
+
+
+def main(reps: int = 40_000, workers: int = 2) -> None:
+    """Print both times and their difference in microseconds."""
+    run, own = measure(reps, workers)
     print(f"{1e6 * run:.0f} us a replicate and worker, of which {1e6 * own:.0f} us its own work")
     print(f"overhead {1e6 * (run - own):.0f} us")
 
