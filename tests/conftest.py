@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+from pathlib import Path
 
 from hypothesis import settings
 
 # Before anything imports pyplot, here and in worker processes.
 os.environ["MPLBACKEND"] = "Agg"
+
+# numba looks at a kernel's own file alone, though one that it calls may have changed: each state of
+# the kernels has a cache of its own, here and in worker processes.
+ROOT = Path(__file__).parents[1]
+TEXTS = [path.read_bytes() for path in sorted((ROOT / "p0sim").rglob("*.py"))]
+STATE = hashlib.sha256(b"".join(text for text in TEXTS if b"kernel" in text)).hexdigest()[:12]
+os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / f"numba-{STATE}"))
 
 # A busy machine must not fail a test, and a failure must come back on the next run.
 settings.register_profile("p0sim", deadline=None, derandomize=True)

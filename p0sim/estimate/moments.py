@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from p0sim.arrays import require_choice
+from p0sim.arrays import FloatVector, require_choice
 from p0sim.errors import InvalidNetworkError, NotConvergedError
 from p0sim.estimate.existence import check_margins, require_pair
 from p0sim.estimate.margins import Margins, treat_margins
@@ -28,6 +28,8 @@ class MomentFit:
     ----------
     model : P0Model
         At the estimate, with the labels of the degrees.
+    degree_variances : two ndarrays, shape (n,)
+        Of the out-degrees and of the in-degrees under that model.
     degrees : NoisyBiDegree or BiDegree
         What was fitted.
     margins : Margins
@@ -39,6 +41,7 @@ class MomentFit:
     """
 
     model: P0Model
+    degree_variances: tuple[FloatVector, FloatVector]
     degrees: Degrees
     margins: Margins
     solver: str
@@ -94,7 +97,9 @@ def fit_moments(degrees: Degrees, margins: str = "balanced", solver: str = "newt
         theta = np.concatenate([report.alpha, report.beta[:-1]])
         raise NotConvergedError(theta, report.residual)
     model = P0Model(report.alpha, report.beta, degrees.q, degrees.nodes)
-    return MomentFit(model, degrees, treated, solver, report.n_iter, report.residual)
+    return MomentFit(
+        model, report.variances, degrees, treated, solver, report.n_iter, report.residual
+    )
 
 
 def as_degrees(

@@ -51,9 +51,10 @@ COORDINATE_STEP = 1.0
 
 
 class Stop(NamedTuple):
-    """Where a solver stopped; `size` is the largest residual / sqrt(v_ii)."""
+    """Where a solver stopped; `size` is the largest residual / sqrt(v_ii), `variances` are v_ii."""
 
     theta: FloatVector
+    variances: FloatVector
     converged: bool
     n_iter: int
     size: float
@@ -101,7 +102,7 @@ def newton(margins: FloatVector, q: int, theta: FloatVector, steps: int, toleran
                 break
             length *= 0.5
         theta = trial
-    return Stop(theta, converged, step, size)
+    return Stop(theta, sums.variances, converged, step, size)
 
 
 @kernel
@@ -121,7 +122,7 @@ def fixed_point(
                 step = (margins[k] - sums.means[k]) / sums.variances[k]
                 theta[k] += min(max(step, -COORDINATE_STEP), COORDINATE_STEP)
             sums = pair_sums(theta, q, ROOM / q, sums.expansion)
-    return Stop(theta, converged, sweep, size)
+    return Stop(theta, sums.variances, converged, sweep, size)
 
 
 @kernel

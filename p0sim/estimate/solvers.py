@@ -31,6 +31,8 @@ class SolverReport:
     ----------
     alpha, beta : ndarray, shape (n,)
         With beta[-1] = 0.
+    variances : two ndarrays, shape (n,)
+        Of the out-degrees and of the in-degrees, at these parameters.
     converged : bool
     n_iter : int
         Newton steps or fixed-point sweeps taken.
@@ -40,6 +42,7 @@ class SolverReport:
 
     alpha: FloatVector
     beta: FloatVector
+    variances: tuple[FloatVector, FloatVector]
     converged: bool
     n_iter: int
     residual: float
@@ -173,4 +176,5 @@ def _run(
     # the equations do not change when a constant moves from beta to alpha
     shift = stop.theta[-1]
     alpha, beta = stop.theta[:n] + shift, stop.theta[n:] - shift
-    return SolverReport(alpha, beta, bool(stop.converged), stop.n_iter, stop.size)
+    variances = stop.variances[:n], stop.variances[n:]
+    return SolverReport(alpha, beta, variances, bool(stop.converged), stop.n_iter, stop.size)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +35,10 @@ from p0sim.experiments.sources import Source
 from p0sim.experiments.truth import Truth, find_truth
 from p0sim.formulas import fill_positions
 from p0sim.inference.contrasts import contrast_weights
-from p0sim.inference.covariance import covariance, model_covariance
+from p0sim.inference.covariance import covariance, model_covariance, require_dense
+from p0sim.model.bidegree import BiDegree
 from p0sim.model.p0 import P0Model
+from p0sim.model.sampling import EdgeSampler
 from p0sim.privacy.discrete_laplace import discrete_laplace_variance
 from p0sim.privacy.noisy_bidegree import require_epsilon
 from p0sim.privacy.sensitivity import bidegree_sensitivity
@@ -205,6 +207,8 @@ class PrivateP0:
     def in_cell(self, cell: Cell) -> CellExperiment:
         """The experiment at the parameters of one cell."""
         model = self.truth.model(cell)
+        if any(isinstance(s, MethodSection) and s.variance == "exact" for s in self.specs.values()):
+            require_dense(model.n)
         terms = self.estimand_names(cell)
         weights = contrast_weights(terms, model.nodes) if terms else np.empty((0, 2 * model.n - 1))
         private = any(spec.release for spec in self.specs.values())
@@ -235,7 +239,8 @@ class CellExperiment:
 
     def replicate(self, streams: Streams) -> dict[str, Fit]:
         """Draw one network and one noise; the fits of every method wait to be called."""
-        degrees = self.model.sample_bidegree(rng=streams.network)
+        sums = self.sampler.degrees(streams.network)
+        degrees = BiDegree(*sums, self.model.q, self.model.nodes)
         noisy: Degrees = degrees
         if self.epsilon is not None:
             noisy = simulate_release(degrees, self.epsilon, rng=streams.noise)
@@ -247,6 +252,16 @@ class CellExperiment:
             else:
                 fits[name] = partial(self._fit, spec, data)
         return fits
+
+    @cached_property
+    def sampler(self) -> EdgeSampler:
+        """What draws networks of the truth, prepared once."""
+        return EdgeSampler(self.model.alpha, self.model.beta, self.model.q)
+
+    @cached_property
+    def true_values(self) -> FloatVector:
+        """The contrasts at the truth, shape (terms,)."""
+        return self.weights @ self.model.theta
 
     def predicted_coverage(self, spec: MethodSection | CallSection) -> FloatVector:
         """Coverage of each contrast that large-sample theory predicts for a method.
@@ -308,11 +323,6 @@ class CellExperiment:
         true_values = dict(zip(self.terms, self.true_values.tolist(), strict=True))
         estimates = read_pairs(answer, true_values, f"[methods.{name}]")
         return outcome_of(estimates, self.study.level)
-
-    @property
-    def true_values(self) -> FloatVector:
-        """The contrasts at the truth, shape (terms,)."""
-        return self.weights @ self.model.theta
 
 
 def _read_calls(

@@ -23,6 +23,7 @@ from typing import TypeAlias
 import numpy as np
 
 from p0sim.arrays import FloatMatrix, FloatVector, require_choice
+from p0sim.errors import InvalidParametersError
 from p0sim.estimate.moments import MomentFit
 from p0sim.model.edge_sums import edge_variances
 from p0sim.model.fisher import fisher_solve
@@ -30,6 +31,9 @@ from p0sim.model.p0 import P0Model
 from p0sim.model.s_matrix import shift_direction
 
 VARIANCES = ("noise", "S", "exact")
+LARGEST_DENSE = 4000
+
+Variances: TypeAlias = tuple[FloatVector, FloatVector]
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +129,9 @@ def covariance(fit: MomentFit, variance: str = "noise") -> Covariance:
     >>> covariance(fit, "S").diagonal()
     array([0.8, 0.8, 0.8, 0.8, 0.8])
     """
-    return model_covariance(fit.model, fit.noise_variance, fit.margins.treatment, variance)
+    return _covariance(
+        fit.model, fit.degree_variances, fit.noise_variance, fit.margins.treatment, variance
+    )
 
 
 def model_covariance(
@@ -151,17 +157,39 @@ def model_covariance(
     >>> model_covariance(linear_design(3, 0, q=2), 0.0, "balanced", "S").diagonal()
     array([4., 4., 4., 4., 4.])
     """
+    return _covariance(model, model.degree_variances(), noise_variance, margins, variance)
+
+
+def require_dense(n: int) -> None:
+    """Refuse what needs more memory than a desktop has.
+
+    Raises
+    ------
+    InvalidParametersError
+        If n is above 4000: the exact covariance fills (2n - 1)^2 numbers, and needs some of them
+        several times.
+    """
+    if n > LARGEST_DENSE:
+        raise InvalidParametersError(
+            f"variance exact needs n x n arrays, for n up to {LARGEST_DENSE}; got n = {n}: "
+            "use noise, whose error falls as 1/n"
+        )
+
+
+def _covariance(
+    model: P0Model, variances: Variances, noise_variance: float, margins: str, variance: str
+) -> Covariance:
     require_choice(variance, "variance", VARIANCES)
     if variance == "exact":
         return _exact(model, noise_variance, margins)
-    return _closed_form(model, noise_variance if variance == "noise" else 0.0, margins)
+    return _closed_form(variances, noise_variance if variance == "noise" else 0.0, margins)
 
 
-def _closed_form(model: P0Model, tau: float, margins: str) -> ShiftedDiagonal:
-    row_variances, column_variances = model.degree_variances()
+def _closed_form(variances: Variances, tau: float, margins: str) -> ShiftedDiagonal:
+    row_variances, column_variances = variances
     inverse = 1 / np.concatenate([row_variances, column_variances[:-1]])
     last = 1 / column_variances[-1]
-    u = shift_direction(model.n)
+    u = shift_direction(len(row_variances))
     drop_last = margins == "drop_last"
     shares = len(u) if drop_last else 1
     return ShiftedDiagonal(
@@ -174,6 +202,7 @@ def _closed_form(model: P0Model, tau: float, margins: str) -> ShiftedDiagonal:
 
 
 def _exact(model: P0Model, tau: float, margins: str) -> DenseCovariance:
+    require_dense(model.n)
     variances = edge_variances(model.alpha, model.beta, model.q)
     inverse = fisher_solve(variances, np.eye(2 * model.n - 1))
     inverse = (inverse + inverse.T) / 2
