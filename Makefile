@@ -13,7 +13,7 @@ INPUTS := pyproject.toml constraints.txt
 .PHONY: help study test slow lint types lowest bench clean
 
 help:
-	@echo "make study    run simulations/coverage.toml and print its table (about 5 minutes)"
+	@echo "make study    run simulations/coverage.toml and print its table (about a minute)"
 	@echo "make test     tests and doctests, slow ones left out"
 	@echo "make slow     the slow tests"
 	@echo "make lint     ruff: rules and layout"
