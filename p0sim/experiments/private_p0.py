@@ -48,8 +48,8 @@ from p0sim.validation import check_table, refuse_unknown
 
 NAME = "private_p0"
 EPSILON = "epsilon"
-# rough seconds of one fit a pair of nodes, for the first forecast only
-SECONDS_A_PAIR = 2.5e-7
+# rough seconds of a network a pair of nodes, and of a fit a node; for the first forecast only
+SECONDS_A_PAIR, SECONDS_A_NODE = 3e-9, 2e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +169,8 @@ class PrivateP0:
 
     def cost(self, cell: Cell) -> float:
         """Seconds a replicate, a first guess."""
-        return SECONDS_A_PAIR * self.truth.model(cell).n ** 2 * len(self.specs)
+        n = self.truth.model(cell).n
+        return SECONDS_A_PAIR * n**2 + SECONDS_A_NODE * n * len(self.specs)
 
     def estimand_names(self, cell: Cell) -> tuple[str, ...]:
         """The contrasts with their positions filled in."""

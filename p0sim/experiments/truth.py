@@ -18,7 +18,7 @@ from p0sim.model.p0 import P0Model, linear_design
 from p0sim.replicate import Cell
 
 LINEAR = "linear"
-LARGEST_N = 20_000
+LARGEST_N = 1_000_000
 SOURCES = "linear, dataset:NAME, network:PATH or parameters:PATH"
 
 
@@ -63,9 +63,7 @@ class LinearTruth:
         """Build the linear design of the cell."""
         n, q, L = (cell.factors[name] for name in self.needs)
         if isinstance(n, int) and n > LARGEST_N:
-            raise InvalidStudyError(
-                f"[factors] n must be at most {LARGEST_N}: n x n arrays are kept; got {n}"
-            )
+            raise InvalidStudyError(f"[factors] n must be at most {LARGEST_N}, a million; got {n}")
         return linear_design(n, L, q)  # type: ignore[arg-type]
 
 
