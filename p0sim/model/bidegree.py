@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from p0sim.arrays import fill, require_labels, require_n, require_q
 from p0sim.errors import InvalidNetworkError
 
+LARGEST_INTEGER = np.iinfo(np.int64).max
+
 
 @dataclass(frozen=True, eq=False, init=False)
 class BiDegree:
@@ -103,12 +105,17 @@ def shared_index(pair: tuple[ArrayLike, ArrayLike]) -> tuple[str, ...] | None:
 
 
 def _degree_vector(name: str, values: ArrayLike) -> NDArray[Any]:
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise InvalidNetworkError(f"{name} must be an array of numbers; got nested lists") from None
     kind = array.dtype.kind
     if kind not in "iuf":
         raise InvalidNetworkError(f"{name} must hold numbers; got dtype {array.dtype}")
     if array.ndim != 1:
         raise InvalidNetworkError(f"{name} must have one dimension; got shape {array.shape}")
+    if kind == "u" and array.size and array.max() > LARGEST_INTEGER:
+        raise InvalidNetworkError(f"{name} must be below 2^63; got {array.max()}")
     if kind == "f" and not np.isfinite(array).all():
         raise InvalidNetworkError(f"{name} must be finite; got {array[~np.isfinite(array)][0]}")
     sums = array.astype(np.float64 if kind == "f" else np.int64)

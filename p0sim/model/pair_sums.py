@@ -106,17 +106,27 @@ def _add_plainly(
     theta: FloatVector, q: int, means: FloatVector, variances: FloatVector, kept: FloatMatrix
 ) -> None:
     n = len(theta) // 2
+    lost = np.zeros(2 * n)
     for i in range(n):
         for j in range(n):
             if i == j:
                 continue
             mean, variance = edge_moments(theta[i] + theta[n + j], q)
-            means[i] += mean
-            means[n + j] += mean
+            _add_exactly(means, lost, i, mean)
+            _add_exactly(means, lost, n + j, mean)
             variances[i] += variance
             variances[n + j] += variance
             if len(kept) > 0:
                 kept[i, j] = variance
+
+
+@kernel
+def _add_exactly(sums: FloatVector, lost: FloatVector, k: int, term: float) -> None:
+    """Kahan's summation: equal terms, added one by one, would all be rounded the same way."""
+    corrected = term - lost[k]
+    total = sums[k] + corrected
+    lost[k] = (total - sums[k]) - corrected
+    sums[k] = total
 
 
 @kernel

@@ -136,7 +136,7 @@ def thrown_rates(alpha: FloatVector, beta: FloatVector, q: int) -> tuple[float, 
     >>> round(bound, 4), rates.round(5)
     (1.0013, array([0.00101, 0.00101, 0.00101]))
     """
-    largest = float(alpha.max() + beta.max())
+    largest = float(alpha.max()) + float(beta.max())
     if largest > LARGEST_LOG_ODDS:
         return np.inf, np.full(len(alpha), np.inf)
     bound = 1.0013

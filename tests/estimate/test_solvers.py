@@ -9,6 +9,7 @@ from p0sim.estimate import solvers
 from p0sim.estimate.newton import newton_direction
 from p0sim.estimate.solvers import solve, solve_fixed_point, solve_newton
 from p0sim.model import pair_sums
+from p0sim.model.edge_law import edge_mean
 from tests.oracles import dense_sums, examples, newton
 from tests.oracles.existence import exists_by_lp, treat
 
@@ -194,3 +195,17 @@ def test_large_expected_degrees_reach_the_tolerance():
     assert report.residual <= 1e-9
     np.testing.assert_allclose(report.alpha, parameters + 1, atol=1e-9)
     np.testing.assert_allclose(report.beta, parameters - 1, atol=1e-9)
+
+
+def test_equal_terms_do_not_keep_a_fit_from_its_tolerance():
+    """A hub over equal nodes, q = 100: the sums are plain, their 299 terms alike.
+
+    Added one by one, such terms are all rounded the same way. Margins by sums of numpy.
+    """
+    alpha, beta = np.full(300, -3.0), np.full(300, -3.0)
+    alpha[0] = 12.0
+    means = edge_mean(np.add.outer(alpha, beta), 100)
+    np.fill_diagonal(means, 0.0)
+    report = solve(means.sum(axis=1), means.sum(axis=0), 100)
+    assert report.converged
+    np.testing.assert_allclose(report.alpha - report.alpha[0], alpha - alpha[0], atol=1e-8)

@@ -88,3 +88,15 @@ def test_labels_must_be_as_many_and_different():
 def test_two_nodes_and_one_level_are_refused():
     refusal(lambda: p0.BiDegree([1, 1], [1, 1], q=3), "n must be at least 3", "got 2")
     refusal(lambda: p0.BiDegree([1, 1, 1], [1, 1, 1], q=1), "q must be at least 2", "got 1")
+
+
+@pytest.mark.parametrize(
+    ("degrees", "message"),
+    [
+        ([1, 2, [3]], "out_degree must be an array of numbers; got nested lists"),
+        (np.array([2**63 + 5, 2, 3], dtype="u8"), r"out_degree must be below 2\^63"),
+    ],
+)
+def test_what_no_vector_of_int64_can_hold_is_refused(degrees, message):
+    with pytest.raises(p0.InvalidNetworkError, match=message):
+        p0.BiDegree(degrees, [2, 2, 2], q=3)
