@@ -14,7 +14,7 @@ from p0sim.errors import NoEstimateError, NotConvergedError
 from p0sim.replicate import ESTIMATE_FIELDS, Outcome
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """One estimand as one method sees it, whoever wrote the method.
 

@@ -260,9 +260,14 @@ class CellExperiment:
         return EdgeSampler(self.model.alpha, self.model.beta, self.model.q)
 
     @cached_property
+    def true_theta(self) -> FloatVector:
+        """The parameters, shape (2n - 1,)."""
+        return self.model.theta
+
+    @cached_property
     def true_values(self) -> FloatVector:
         """The contrasts at the truth, shape (terms,)."""
-        return self.weights @ self.model.theta
+        return self.weights @ self.true_theta
 
     def predicted_coverage(self, spec: MethodSection | CallSection) -> FloatVector:
         """Coverage of each contrast that large-sample theory predicts for a method.
@@ -301,7 +306,7 @@ class CellExperiment:
         except (NoEstimateError, NotConvergedError) as error:
             return failed(error)
         wanted = self.study.estimands.sup_error
-        sup_error = np.abs(moments.model.theta - self.model.theta).max() if wanted else np.nan
+        sup_error = np.abs(moments.model.theta - self.true_theta).max() if wanted else np.nan
         return outcome_of(
             self._estimates(moments, spec.variance),
             self.study.level,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
-from p0sim.arrays import FloatMatrix, FloatVector
+from p0sim.arrays import FloatMatrix, FloatVector, frozen
 
 
+@lru_cache(maxsize=2)
 def shift_direction(n: int) -> FloatVector:
     """u = (1_n, -1_{n-1}): the change of theta when beta_n moves and the arcs' law stays."""
-    return np.concatenate([np.ones(n), -np.ones(n - 1)])
+    return frozen(np.concatenate([np.ones(n), -np.ones(n - 1)]))
 
 
 def s_matrix(row_variances: FloatVector, column_variances: FloatVector) -> FloatMatrix:

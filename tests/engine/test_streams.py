@@ -52,6 +52,15 @@ def test_stream_is_numpys_seed_sequence_with_the_promised_spawn_key():
     assert got == np.random.PCG64(want).state
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2**32, 2**63 - 1, 2**96, 2**127 + 5, 2**128 - 1])
+def test_every_seed_gives_the_sequence_numpy_makes_of_it(seed):
+    """Seeds of one to four words, and a key that ends in zeros."""
+    keys = StreamKeys(own=(0, 0, 0, 2**32 - 1), shared=(0, 0, 0, 0))
+    want = np.random.SeedSequence(seed, spawn_key=(0, 0, 0, 0, 3, 0))
+    got = open_streams(seed, keys, rep=3).truth.bit_generator.state
+    assert got == np.random.PCG64(want).state
+
+
 def test_noise_uses_the_whole_hash_and_stage_two():
     want = np.random.SeedSequence(9, spawn_key=(1, 2, 3, 4, 3, 2))
     got = open_streams(9, KEYS, rep=3).noise.bit_generator.state
