@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -303,7 +304,7 @@ class StudyResults:
         write_page(material, folder)
 
     def digest(self) -> str:
-        """Hash of what was run and of the replicates that are there, by block and status."""
+        """Hash of what was run and of the replicates that are there, however cut into blocks."""
         record = self.record
         content = {
             "study": record.study,
@@ -311,10 +312,31 @@ class StudyResults:
             "seed": record.seed,
             "versions": record.machines[-1]["versions"],
             "targets": self._store.targets(),
-            "blocks": {block.name: tally.counts for block, tally in self._store.tallies().items()},
+            "replicates": self._spans(),
+            "statuses": self._statuses(),
         }
         text = json.dumps(content, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def _spans(self) -> dict[str, list[list[int]]]:
+        """First and last of each unbroken run of replicates, by cell."""
+        spans: dict[str, list[list[int]]] = {}
+        for block in self._store.blocks():
+            mine = spans.setdefault(block.cell, [])
+            if mine and mine[-1][1] + 1 == block.first:
+                mine[-1][1] = block.last
+            else:
+                mine.append([block.first, block.last])
+        return spans
+
+    def _statuses(self) -> dict[str, int]:
+        """Fits by cell, method and status."""
+        counts: Counter[str] = Counter()
+        for block, tally in self._store.tallies().items():
+            for method, statuses in tally.counts.items():
+                for status, count in statuses.items():
+                    counts[f"{block.cell} {method} {status}"] += count
+        return dict(counts)
 
     @property
     def default_report(self) -> Path:

@@ -137,6 +137,17 @@ def test_damaged_predictions_are_worked_out_again(tmp_path):
     pd.testing.assert_frame_equal(before, after)
 
 
+def test_a_digest_knows_the_replicates_and_not_the_blocks(tmp_path):
+    """Control: fewer replicates are other results."""
+    tiny = study(tmp_path / "a", CUSTOM)
+    options = {"n_jobs": 1, "progress": False}
+    digests = [
+        tiny.run(tmp_path / str(size), block_size=size, **options).digest() for size in (1, 7, 30)
+    ]
+    assert len(set(digests)) == 1
+    assert tiny.run(tmp_path / "fewer", reps=29, **options).digest() not in digests
+
+
 STOP = """
 [measures.stop]
 coverage_mcse = 0.05
