@@ -130,7 +130,7 @@ PROGRESS: tuple[Column, ...] = (
 
 PERFORMANCE: tuple[Column, ...] = (
     METHOD,
-    ESTIMAND,
+    Column("estimand", "what is estimated, the name of a pool, or theta: a whole fit", "", "text"),
     Column("measure", "name of the performance measure", "", "text"),
     Column("value", "the measure, estimated from the replicates", "that of the measure", "number"),
     Column("mcse", "Monte Carlo standard error of value", "as value", "number"),
@@ -141,13 +141,65 @@ PERFORMANCE: tuple[Column, ...] = (
     Column("n_failed", "replicates without a fit, for any reason", "replicates", "integer"),
 )
 
+COUNTS: tuple[Column, ...] = (
+    Column("n_used", "replicates that have what the summary needs", "replicates", "integer"),
+    *PERFORMANCE[-2:],
+)
+COVERS = Column("covers", "1 where the interval holds the truth, 0 where not", "", "number")
+
+# What figures are drawn from: small, and kept beside them. The first row of a target that has
+# nothing to show stands alone, its numbers missing.
+SUMMARIES: Mapping[str, tuple[Column, ...]] = MappingProxyType(
+    {
+        "qq": (
+            CELL,
+            METHOD,
+            ESTIMAND,
+            Column("rank", "place of z in the sorted sample, from 1", "", "integer or missing"),
+            Column("expected", "normal quantile of rank/(n_used + 1)", "", "number"),
+            Column("z", "standardised error", "standard errors", "number"),
+            Column("lower", "lower end of the simultaneous band at this rank", "as z", "number"),
+            Column("upper", "upper end of the simultaneous band at this rank", "as z", "number"),
+            *COUNTS,
+            Column("n_outside", "z outside the band, those not shown too", "", "integer"),
+        ),
+        "zipper": (
+            CELL,
+            METHOD,
+            ESTIMAND,
+            Column("centile", "of the distance of truth from mid-interval", "percent", "number"),
+            Column("lower", "lower end of the interval", "as estimate", "number"),
+            Column("upper", "upper end of the interval", "as estimate", "number"),
+            COVERS,
+            Column("true_value", "value in the data-generating setting", "as estimate", "number"),
+            *COUNTS,
+            Column("coverage", "share of all intervals that hold the truth", "", "number"),
+            Column("coverage_lower", "lower Clopper-Pearson end of it, 95 %", "", "number"),
+            Column("coverage_upper", "upper Clopper-Pearson end of it, 95 %", "", "number"),
+        ),
+        "points": (
+            CELL,
+            METHOD,
+            ESTIMAND,
+            Column("rep", "number of the replicate in its cell", "", "integer or missing"),
+            Column("estimate", "point estimate", "that of the estimand", "number"),
+            Column("std_error", "standard error the method reports", "as estimate", "number"),
+            COVERS,
+            Column("true_value", "value in the data-generating setting", "as estimate", "number"),
+            *COUNTS,
+        ),
+    }
+)
+
 MEASURES: Mapping[str, MeasureColumn] = MappingProxyType(
     {
         measure.name: measure
         for measure in (
             MeasureColumn("bias", "mean error of the estimate", "number"),
             MeasureColumn("emp_se", "standard deviation of the estimate", "number"),
+            MeasureColumn("mse", "mean squared error", "number"),
             MeasureColumn("rmse", "root mean squared error", "number"),
+            MeasureColumn("mae", "mean absolute error", "number"),
             MeasureColumn("mod_se", "root mean squared standard error", "number"),
             MeasureColumn("rel_err_se", "relative error of the standard error", "percent"),
             MeasureColumn("coverage", "coverage given an estimate", "proportion"),
@@ -162,9 +214,35 @@ MEASURES: Mapping[str, MeasureColumn] = MappingProxyType(
                 "proportion",
             ),
             MeasureColumn("predicted_coverage", "coverage by large-sample theory", "proportion"),
+            MeasureColumn("be_coverage", "coverage once the bias is taken away", "proportion"),
             MeasureColumn("ci_width", "mean interval length", "number"),
+            MeasureColumn("reject", "share of intervals without the null value", "proportion"),
             MeasureColumn("z_mean", "mean of the standardised error", "number"),
             MeasureColumn("z_sd", "standard deviation of the standardised error", "number"),
+            MeasureColumn("normality", "p value of standardised errors against N(0, 1)", "number"),
+            MeasureColumn(
+                "normality_anderson",
+                "Anderson-Darling p value, mean and variance free",
+                "number",
+            ),
+            MeasureColumn(
+                "normality_lilliefors",
+                "Lilliefors p value, mean and variance free",
+                "number",
+            ),
+            MeasureColumn("rel_prec", "precision relative to the reference method", "percent"),
+            MeasureColumn("bias_diff", "bias minus that of the reference method", "number"),
+            MeasureColumn("mse_diff", "mse minus that of the reference method", "number"),
+            MeasureColumn(
+                "coverage_diff",
+                "coverage minus that of the reference method",
+                "proportion",
+            ),
+            MeasureColumn(
+                "ci_width_diff",
+                "interval length minus that of the reference method",
+                "number",
+            ),
             MeasureColumn("fail_rate", "no-estimate share", "proportion"),
             MeasureColumn("sup_error_median", "median largest error over theta", "number"),
             MeasureColumn("sup_error_mean", "mean largest error over theta", "number"),

@@ -12,6 +12,7 @@ more rows than there are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -21,7 +22,9 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from p0sim.arrays import FloatVector, IntVector
-from p0sim.performance.samples import Replicates, Sample, divide
+from p0sim.performance.medians import median_of
+from p0sim.performance.normality import PValue, anderson, kolmogorov, lilliefors, p_values
+from p0sim.performance.samples import Replicates, Sample, divide, inside
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +45,8 @@ ESTIMAND_MEASURES: dict[str, Measure] = {}
 FIT_MEASURES: dict[str, Measure] = {}
 # What a measure cannot do without, beside the estimate: true_value, std_error, interval.
 NEEDS: dict[str, frozenset[str]] = {}
+# of the half-width of a uniform kernel, in SD n^(-1/5)
+SLOPE_WIDTH = (12 * math.sqrt(math.pi)) ** 0.2
 
 
 def register(registry: dict[str, Measure], *needs: str) -> Callable[[Measure], Measure]:
@@ -62,27 +67,49 @@ def number(value: FloatVector, mcse: FloatVector, n_used: IntVector, level: floa
     return Measured(value, mcse, value - half, value + half, n_used)
 
 
+def mean_of(rows: Replicates, name: str) -> Measured:
+    """The mean of a column; MCSE SD/sqrt(n)."""
+    sample = rows.sample(name)
+    return number(sample.mean, sample.mean_mcse, sample.n, rows.level)
+
+
 def proportion(
     successes: FloatVector | IntVector, trials: IntVector, level: float, n_used: IntVector
 ) -> Measured:
     """A share with its binomial standard error and Clopper-Pearson interval, none for 0 of 0."""
     share = divide(successes, trials)
     mcse = np.sqrt(divide(share * (1 - share), trials))
-    lower, upper = np.full(len(share), np.nan), np.full(len(share), np.nan)
+    return Measured(share, mcse, *clopper_pearson(successes, trials, level), n_used)
+
+
+def share(value: FloatVector, mcse: FloatVector, n_used: IntVector, level: float) -> Measured:
+    """A share whose error is not binomial, with an interval that stays within 0 and 1.
+
+    The interval is Clopper-Pearson's at the number of independent trials with this error,
+    C(1-C)/MCSE^2, and at n where the error is 0 or unknown: Korn, Graubard (1998), Survey
+    Methodology 24:193-201.
+    """
+    trials = np.where(mcse > 0, divide(value * (1 - value), mcse**2), n_used)
+    return Measured(value, mcse, *clopper_pearson(value * trials, trials, level), n_used)
+
+
+def clopper_pearson(
+    successes: FloatVector | IntVector, trials: FloatVector | IntVector, level: float
+) -> tuple[FloatVector, FloatVector]:
+    """Both ends of each interval, missing for 0 of 0. Counts need not be whole."""
+    lower, upper = np.full(len(trials), np.nan), np.full(len(trials), np.nan)
     some = trials > 0
     if some.any():
-        counts = np.asarray(successes)[some].astype(np.int64)
         lower[some], upper[some] = proportion_confint(
-            counts, trials[some], alpha=1 - level, method="beta"
+            successes[some], trials[some], alpha=1 - level, method="beta"
         )
-    return Measured(share, mcse, lower, upper, n_used)
+    return lower, upper
 
 
 @register(ESTIMAND_MEASURES, "true_value")
 def bias(rows: Replicates) -> Measured:
     """mean(d_i); MCSE SD(d_i)/sqrt(n)."""
-    error = rows.sample("error")
-    return number(error.mean, error.mean_mcse, error.n, rows.level)
+    return mean_of(rows, "error")
 
 
 @register(ESTIMAND_MEASURES)
@@ -92,10 +119,21 @@ def emp_se(rows: Replicates) -> Measured:
 
 
 @register(ESTIMAND_MEASURES, "true_value")
+def mse(rows: Replicates) -> Measured:
+    """mean(d_i^2); MCSE SD(d_i^2)/sqrt(n)."""
+    return mean_of(rows, "squared_error")
+
+
+@register(ESTIMAND_MEASURES, "true_value")
 def rmse(rows: Replicates) -> Measured:
     """sqrt(mean d_i^2); MCSE SD(d_i^2)/sqrt(n)/(2 rmse)."""
-    error = rows.sample("error")
-    return root_mean(error.like(error.values**2), rows.level)
+    return root_mean(rows.sample("squared_error"), rows.level)
+
+
+@register(ESTIMAND_MEASURES, "true_value")
+def mae(rows: Replicates) -> Measured:
+    """mean |d_i|; MCSE SD(|d_i|)/sqrt(n)."""
+    return mean_of(rows, "absolute_error")
 
 
 @register(ESTIMAND_MEASURES, "std_error")
@@ -118,7 +156,7 @@ def rel_err_se(rows: Replicates) -> Measured:
     ratio = divide(v.total, u.total)
     root = np.sqrt(divide(n - 1, n) * ratio)
     misfit = v.like((v.values - ratio[v.codes] * u.values) ** 2).total
-    mcse = 50 * root * divide(np.sqrt(misfit), ratio * u.total)
+    mcse = 50 * root * divide(np.sqrt(misfit), np.where(n > 2, ratio * u.total, np.nan))
     return number(100 * (root - 1), mcse, n, rows.level)
 
 
@@ -144,24 +182,73 @@ def coverage_uncond_upper(rows: Replicates) -> Measured:
     return proportion(at_most, rows.attempted, rows.level, rows.attempted)
 
 
+@register(ESTIMAND_MEASURES, "true_value", "interval")
+def be_coverage(rows: Replicates) -> Measured:
+    """Bias-eliminated coverage: C = mean(L_i <= t_i + bias <= U_i), over rows that have all.
+
+    The estimated bias moves with the estimates, so the MCSE is sqrt(sum psi_i^2)/n with the
+    influence psi_i = covered_i - C + g (d_i - bias), g the slope of C in the shift (derived here:
+    a share at an estimated point, by the delta method). g is the central difference of C over
+    +- h. Since C is the difference of two distribution functions, those of L_i - t_i and
+    U_i - t_i, that is a density estimate with a uniform kernel, and h follows its normal
+    reference rule, (12 sqrt(pi))^(1/5) SD n^(-1/5) = 1.84 SD n^(-1/5) (Silverman 1986, equation
+    3.21). From 500 rows on the MCSE is right to 3 % for normal, Laplace, lognormal and t3
+    estimates, whether or not their standard errors follow them, and 0.3 h or 2 h move it by less
+    than 2 %; the binomial form is up to 21 % off.
+    """
+    error, left, right = rows.samples("error", "left", "right")
+    shift, h = error.mean, SLOPE_WIDTH * error.sd * np.power(np.maximum(error.n, 1), -0.2)
+    covered, above, below = (
+        error.like(inside(left.values, at[error.codes], right.values))
+        for at in (shift, shift + h, shift - h)
+    )
+    slope = divide(above.mean - below.mean, 2 * h)
+    moved = slope[error.codes] * (error.values - shift[error.codes])
+    influence = error.like((covered.values - covered.mean[error.codes] + moved) ** 2)
+    return share(covered.mean, divide(np.sqrt(influence.total), error.n), error.n, rows.level)
+
+
 @register(ESTIMAND_MEASURES, "interval")
 def ci_width(rows: Replicates) -> Measured:
     """mean(U_i - L_i); MCSE SD/sqrt(n)."""
-    width = rows.sample("width")
-    return number(width.mean, width.mean_mcse, width.n, rows.level)
+    return mean_of(rows, "width")
+
+
+@register(ESTIMAND_MEASURES, "interval")
+def reject(rows: Replicates) -> Measured:
+    """Share of intervals that leave out the null value; MCSE and interval as `coverage`."""
+    rejected = rows.sample("rejected")
+    return proportion(rejected.total, rejected.n, rows.level, rejected.n)
 
 
 @register(ESTIMAND_MEASURES, "true_value", "std_error")
 def z_mean(rows: Replicates) -> Measured:
     """Mean of d_i/s_i; MCSE as `bias`."""
-    z = rows.sample("z")
-    return number(z.mean, z.mean_mcse, z.n, rows.level)
+    return mean_of(rows, "z")
 
 
 @register(ESTIMAND_MEASURES, "true_value", "std_error")
 def z_sd(rows: Replicates) -> Measured:
     """Standard deviation of d_i/s_i; MCSE as `emp_se`."""
     return spread(rows.sample("z"), rows.level)
+
+
+@register(ESTIMAND_MEASURES, "true_value", "std_error")
+def normality(rows: Replicates) -> Measured:
+    """Kolmogorov's p value of d_i/s_i against N(0, 1)."""
+    return p_value_of(rows, kolmogorov)
+
+
+@register(ESTIMAND_MEASURES, "true_value", "std_error")
+def normality_anderson(rows: Replicates) -> Measured:
+    """Anderson and Darling's p value of d_i/s_i, mean and variance free."""
+    return p_value_of(rows, anderson)
+
+
+@register(ESTIMAND_MEASURES, "true_value", "std_error")
+def normality_lilliefors(rows: Replicates) -> Measured:
+    """Lilliefors' p value of d_i/s_i, mean and variance free; 0.001 stands for less too."""
+    return p_value_of(rows, lilliefors)
 
 
 @register(FIT_MEASURES)
@@ -174,7 +261,7 @@ def fail_rate(rows: Replicates) -> Measured:
 def sup_error_median(rows: Replicates) -> Measured:
     """Median of the largest error over theta; MCSE and interval from order statistics."""
     sup_error = rows.sample("sup_error")
-    medians = [median_of(group, rows.level) for group in sup_error.sorted_groups()]
+    medians = [median_of(np.sort(group), rows.level) for group in sup_error.by_group()]
     value, mcse, lower, upper = np.array(medians).reshape(-1, 4).T
     return Measured(value, mcse, lower, upper, sup_error.n)
 
@@ -182,8 +269,13 @@ def sup_error_median(rows: Replicates) -> Measured:
 @register(FIT_MEASURES)
 def sup_error_mean(rows: Replicates) -> Measured:
     """Mean of the largest error over theta; MCSE SD/sqrt(n)."""
-    sup_error = rows.sample("sup_error")
-    return number(sup_error.mean, sup_error.mean_mcse, sup_error.n, rows.level)
+    return mean_of(rows, "sup_error")
+
+
+def p_value_of(rows: Replicates, test: PValue) -> Measured:
+    """A p value, which has no Monte Carlo error."""
+    z, none = rows.sample("z"), np.full(rows.n_groups, np.nan)
+    return Measured(p_values(z, test), none, none, none, z.n)
 
 
 def root_mean(squares: Sample, level: float) -> Measured:
@@ -197,50 +289,8 @@ def spread(sample: Sample, level: float) -> Measured:
 
     With u_i = (x_i - mean x)^2 the variance is k mean(u), k = n/(n-1), so the
     delta method gives k SD(u)/sqrt(n)/(2 sd); the mean of x moves u in second
-    order only.
+    order only. Two rows have one u and say nothing of its spread.
     """
-    inflation = divide(sample.n, sample.n - 1)
+    inflation = np.where(sample.n > 2, divide(sample.n, sample.n - 1), np.nan)
     mcse = divide(inflation * sample.squares.mean_mcse, 2 * sample.sd)
     return number(sample.sd, mcse, sample.n, level)
-
-
-def median_of(ordered: FloatVector, level: float) -> tuple[float, float, float, float]:
-    """Median of sorted values with MCSE and interval, both free of the distribution.
-
-    Parameters
-    ----------
-    ordered : ndarray, shape (n,)
-        Ascending.
-    level : float
-        Least level of the interval.
-
-    Returns
-    -------
-    tuple of float
-        Median, MCSE, lower, upper. The interval is missing when n is too small
-        for two order statistics to reach the level (n < 6 at 0.95).
-
-    References
-    ----------
-    .. [1] Maritz, Jarrett (1978), A note on estimating the variance of the
-       sample median, JASA 73:194-196: weights of the order statistics.
-    .. [2] David, Nagaraja (2003), Order Statistics, section 7.1: the interval.
-    """
-    n = len(ordered)
-    if n == 0:
-        return (np.nan,) * 4
-    below = int(stats.binom.ppf((1 - level) / 2, n, 0.5)) - 1
-    inside = below >= 0 and n > 1
-    ends = (ordered[below], ordered[n - 1 - below]) if inside else (np.nan, np.nan)
-    return float(np.median(ordered)), median_mcse(ordered), float(ends[0]), float(ends[1])
-
-
-def median_mcse(ordered: FloatVector) -> float:
-    """Standard deviation of a bootstrap median in closed form (Maritz and Jarrett)."""
-    n = len(ordered)
-    if n < 2:
-        return float("nan")
-    middle = (n + 1) / 2
-    weights = np.diff(stats.beta.cdf(np.arange(n + 1) / n, middle, middle))
-    mean = weights @ ordered
-    return float(np.sqrt(weights @ (ordered - mean) ** 2))

@@ -20,8 +20,11 @@ from p0sim.validation import refuse_unknown
 Row: TypeAlias = dict[str, Any]
 
 KEYS = ("cell", "method", "estimand")
-# What theory predicts has no Monte Carlo error.
-PLANNED = tuple(name for name in MEASURES if name != "predicted_coverage")
+# What theory predicts has no Monte Carlo error, nor have p values.
+WITHOUT_ERROR = frozenset(
+    {"predicted_coverage", "normality", "normality_anderson", "normality_lilliefors"}
+)
+PLANNED = tuple(name for name in MEASURES if name not in WITHOUT_ERROR)
 AT_NOMINAL_LEVEL = ("coverage", "coverage_uncond", "coverage_uncond_upper")
 MOST_REPS = 10**15
 LARGEST_SHARE_MCSE = 0.5
@@ -131,8 +134,8 @@ def require_wanted(wanted: Mapping[str, float]) -> None:
 
 
 def is_share(measure: str) -> bool:
-    """Whether a measure is a proportion, stored as 0..1."""
-    return MEASURES[measure].kind == "proportion"
+    """Whether a measure is a share of replicates, stored as 0..1; a difference is none."""
+    return MEASURES[measure].kind == "proportion" and measure != "coverage_diff"
 
 
 def pilot_rows(performance: pd.DataFrame | None, measure: str, mcse: float) -> list[Row]:

@@ -54,7 +54,11 @@ class Sample:
     @cached_property
     def squares(self) -> Sample:
         """Squared distance of each row from the mean of its group."""
-        return self.like((self.values - self.mean[self.codes]) ** 2)
+        # Seen from one of themselves, equal values spread by exactly 0.
+        origin = np.zeros(self.n_groups)
+        origin[self.codes] = self.values
+        gaps = self.like(self.values - origin[self.codes])
+        return self.like((gaps.values - gaps.mean[self.codes]) ** 2)
 
     @cached_property
     def sd(self) -> FloatVector:
@@ -67,9 +71,9 @@ class Sample:
         """Monte Carlo standard error of the mean of each group."""
         return divide(self.sd, np.sqrt(self.n))
 
-    def sorted_groups(self) -> list[FloatVector]:
-        """The values of each group, ascending."""
-        order = np.lexsort((self.values, self.codes))
+    def by_group(self) -> list[FloatVector]:
+        """The values of each group, in the order of the rows."""
+        order = np.argsort(self.codes, kind="stable")
         return np.split(self.values[order], np.cumsum(self.n))[: self.n_groups]
 
 
@@ -125,14 +129,16 @@ def derived_columns(columns: Mapping[str, FloatVector], codes: IntVector) -> dic
     Parameters
     ----------
     columns : mapping of str to ndarray, shape (rows,)
-        estimate, std_error, lower, upper, true_value.
+        estimate, std_error, lower, upper, true_value; null where a value other than 0 is tested.
     codes : ndarray, shape (rows,)
         Group of each row.
 
     Returns
     -------
     dict of str to ndarray
-        estimate, std_error, error, deviation, width, covered (0, 1 or nan), z.
+        estimate, std_error, error, squared_error, absolute_error, deviation, width,
+        covered and rejected (0, 1 or nan), z; left and right, the ends of the interval
+        seen from the truth.
 
     Notes
     -----
@@ -141,26 +147,42 @@ def derived_columns(columns: Mapping[str, FloatVector], codes: IntVector) -> dic
     and the estimate itself where it is not.
     """
     estimate, std_error, truth = columns["estimate"], columns["std_error"], columns["true_value"]
-    lower, upper = columns["lower"], columns["upper"]
+    lower, upper, null = columns["lower"], columns["upper"], columns.get("null", np.float64(0))
     known = np.bincount(codes, weights=np.isfinite(truth), minlength=1) > 0
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         error = estimate - truth
         return {
             "estimate": estimate,
             "std_error": std_error,
             "error": error,
+            "squared_error": within_floats(error**2),
+            "absolute_error": np.abs(error),
             "deviation": np.where(known[codes], error, estimate),
             "width": upper - lower,
             "covered": covers(lower, truth, upper),
+            "rejected": 1 - covers(lower, null, upper),
+            "left": within_floats(lower - truth),
+            "right": within_floats(upper - truth),
             "z": error / std_error,
         }
 
 
-def covers(lower: FloatVector, truth: FloatVector, upper: FloatVector) -> FloatVector:
+def covers(lower: FloatVector, truth: FloatVector | np.float64, upper: FloatVector) -> FloatVector:
     """1 where lower <= truth <= upper, 0 where not, nan where one of them is missing."""
-    inside = ((lower <= truth) & (truth <= upper)).astype(np.float64)
-    inside[np.isnan(lower) | np.isnan(truth) | np.isnan(upper)] = np.nan
-    return inside
+    covered = inside(lower, truth, upper)
+    covered[np.isnan(lower) | np.isnan(truth) | np.isnan(upper)] = np.nan
+    return covered
+
+
+def inside(lower: FloatVector, point: FloatVector | np.float64, upper: FloatVector) -> FloatVector:
+    """1 where lower <= point <= upper, 0 elsewhere."""
+    return ((lower <= point) & (point <= upper)).astype(np.float64)
+
+
+def within_floats(values: FloatVector) -> FloatVector:
+    """Infinite numbers as the largest float: they are there, and only missing ones are left out."""
+    largest = np.finfo(np.float64).max
+    return np.clip(values, -largest, largest)
 
 
 def group_codes(frame: pd.DataFrame, by: list[str]) -> tuple[IntVector, IntVector]:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
-from p0sim.arrays import FloatVector, IntVector, require_level
-from p0sim.columns import FITTED, PERFORMANCE, WHOLE_FIT
+from p0sim.arrays import FloatVector, IntVector, require_level, require_real
+from p0sim.columns import FITTED, WHOLE_FIT
 from p0sim.errors import InvalidStudyError
-from p0sim.performance.measures import ESTIMAND_MEASURES, FIT_MEASURES, NEEDS, Measure
-from p0sim.performance.samples import Replicates, derived_columns, factorize, group_codes
+from p0sim.performance.comparisons import PAIRED_MEASURES, paired_columns, partners
+from p0sim.performance.frames import compared, in_study_order, measured, replicates_of
+from p0sim.performance.measures import ESTIMAND_MEASURES, FIT_MEASURES
+from p0sim.performance.own_frames import OwnFrame, require_rep, with_pools
+from p0sim.performance.pooling import POOLED_MEASURES, averages, members
+from p0sim.performance.samples import derived_columns, group_codes
 
 ESTIMATE_COLUMNS = ("estimate", "std_error", "lower", "upper", "true_value")
-RESULT_COLUMNS = tuple(column.name for column in PERFORMANCE[2:])
+FIT = ["cell", "method"]
+TARGET = [*FIT, "estimand"]
 
 
 def performance(
@@ -25,6 +30,9 @@ def performance(
     level: float = 0.95,
     *,
     estimands: Mapping[str, Sequence[str]] | None = None,
+    nulls: Mapping[tuple[str, str], float] | None = None,
+    reference: str | None = None,
+    pools: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Every measure of every cell, method and estimand, with its Monte Carlo error.
 
@@ -40,6 +48,15 @@ def performance(
         What was asked for in each cell. Left out, it is what any method gave
         in the cell; where every fit failed, what was found in cells of the
         same n; failing that, in any cell.
+    nulls : mapping of (cell, estimand) to float, optional
+        Values that `reject` tests; 0 where none is given.
+    reference : str, optional
+        Method that the others are compared with on the replicates where both
+        have an estimate. Left out, it is the first of `replicates`.
+    pools : mapping of str to str, optional
+        Name and pattern of estimands to be pooled over, such as "alpha[*]"; see
+        `p0sim.performance.pooling.members`. A pattern that matches nothing
+        has no rows.
 
     Returns
     -------
@@ -47,14 +64,15 @@ def performance(
         The columns of `cells` without target_reps, then method, estimand,
         measure, value, mcse, lower, upper, n_used, n_attempted, n_failed. Measures
         of the whole fit (fail_rate, sup_error_median, sup_error_mean) stand
-        once a cell and method, under the estimand "theta". A cell without any
-        replicate has no rows.
+        once a cell and method, under the estimand "theta"; pooled ones under
+        the name of the pool. The reference method has no comparisons. A cell
+        without any replicate has no rows.
 
     Raises
     ------
     InvalidStudyError
         If `cells` lacks a cell of `replicates`, or `replicates` a fit of
-        `estimates`.
+        `estimates` or the reference, or a pool has the name of an estimand.
 
     Examples
     --------
@@ -77,7 +95,13 @@ def performance(
     if missing := sorted(set(fits["cell"]) - set(cells["cell"])):
         raise InvalidStudyError(f"cells must list every cell of replicates; got none for {missing}")
     targets = expected_targets(fits, estimates, estimands_of_cells(cells, estimates, estimands))
-    parts = measure_estimands(targets, estimates, level), measure_fits(fits, replicates, level)
+    require_pool_names(pools or {}, targets["estimand"])
+    stored = stored_rows(targets, estimates, nulls or {}, level)
+    parts = [
+        measure_estimands(stored, reference_method(reference, fits)),
+        *(measure_pool(stored, name, pattern) for name, pattern in (pools or {}).items()),
+        measure_fits(fits, replicates, level),
+    ]
     # An empty part has columns without a type and would loosen the other's.
     results = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
     return in_study_order(cells, results)
@@ -85,9 +109,9 @@ def performance(
 
 def count_fits(replicates: pd.DataFrame) -> pd.DataFrame:
     """Fits tried and failed, one row a cell and method, in order of first appearance."""
-    codes, first = group_codes(replicates, ["cell", "method"])
+    codes, first = group_codes(replicates, FIT)
     failed = (replicates["status"] != FITTED).to_numpy(dtype=np.float64)
-    fits = replicates.iloc[first][["cell", "method"]].reset_index(drop=True).astype(str)
+    fits = replicates.iloc[first][FIT].reset_index(drop=True).astype(str)
     fits["n_attempted"] = np.bincount(codes, minlength=len(fits)).astype(np.int64)
     fits["n_failed"] = np.bincount(codes, weights=failed, minlength=len(fits)).astype(np.int64)
     return fits
@@ -123,27 +147,88 @@ def expected_targets(
     return targets.astype({"n_attempted": np.int64, "n_failed": np.int64})
 
 
-def measure_estimands(targets: pd.DataFrame, estimates: pd.DataFrame, level: float) -> pd.DataFrame:
-    """The measures of each row of `targets`."""
-    codes = positions(targets, estimates, ["cell", "method", "estimand"])
+def require_pool_names(pools: Mapping[str, str], estimands: pd.Series) -> None:
+    """Refuse a pool whose rows could not be told from those of an estimand."""
+    if taken := [name for name in pools if name == WHOLE_FIT or (estimands == name).any()]:
+        raise InvalidStudyError(f"pools must have names of their own; got {taken[0]!r}")
+
+
+def reference_method(name: str | None, fits: pd.DataFrame) -> str | None:
+    """The method others are compared with; None where there is no method at all."""
+    methods = fits["method"].unique().tolist()
+    if name is not None and name not in methods:
+        raise InvalidStudyError(f"reference must be one of {', '.join(methods)}; got {name!r}")
+    return name or next(iter(methods), None)
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRows:
+    """Estimates with what the measures need of them.
+
+    Attributes
+    ----------
+    targets : DataFrame
+        One row a cell, method and estimand.
+    keys : DataFrame
+        cell, method, estimand and rep of each row of the estimates.
+    codes : ndarray
+        Row of `targets` that each belongs to.
+    columns : mapping of str to ndarray
+        As `p0sim.performance.samples.derived_columns` gives them.
+    level : float
+        Level of the Monte Carlo intervals.
+    """
+
+    targets: pd.DataFrame
+    keys: pd.DataFrame
+    codes: IntVector
+    columns: Mapping[str, FloatVector]
+    level: float
+
+
+def stored_rows(
+    targets: pd.DataFrame,
+    estimates: pd.DataFrame,
+    nulls: Mapping[tuple[str, str], float],
+    level: float,
+) -> StoredRows:
+    """Bring estimates and targets together."""
+    codes = positions(targets, estimates, TARGET)
+    pairs = zip(targets["cell"], targets["estimand"], strict=True)
+    null = np.array([nulls.get(pair, 0.0) for pair in pairs], dtype=np.float64)
     columns = {name: floats(estimates[name]) for name in ESTIMATE_COLUMNS}
-    rows = replicates_of(targets, derived_columns(columns, codes), codes, level)
-    return measured(ESTIMAND_MEASURES, rows, targets)
+    derived = derived_columns(columns | {"null": null[codes]}, codes)
+    return StoredRows(targets, estimates[[*TARGET, "rep"]], codes, derived, level)
+
+
+def measure_estimands(stored: StoredRows, reference: str | None) -> pd.DataFrame:
+    """The measures of each target, and its comparison with the reference method."""
+    targets, keys = stored.targets, stored.keys
+    own, groups = ((frame["method"] == reference).to_numpy(np.bool_) for frame in (keys, targets))
+    pairs = paired_columns(stored.columns, partners(keys, ["cell", "estimand", "rep"], own))
+    rows = replicates_of(targets, {**stored.columns, **pairs}, stored.codes, stored.level)
+    return compared(ESTIMAND_MEASURES | PAIRED_MEASURES, rows, targets, groups)
+
+
+def measure_pool(stored: StoredRows, name: str, pattern: str) -> pd.DataFrame:
+    """The measures of one pool in each cell and method that has any of its estimands."""
+    targets = stored.targets
+    within = targets["estimand"].isin(members(pattern, targets["estimand"].unique()))
+    groups = targets[within].drop_duplicates(FIT).assign(estimand=name)
+    taken = within.to_numpy(np.bool_)[stored.codes]
+    keys = stored.keys[taken]
+    replicate, first = group_codes(keys, [*FIT, "rep"])
+    columns = {column: values[taken] for column, values in stored.columns.items()}
+    pooled = averages(columns, replicate, len(first))
+    codes = positions(groups, keys.iloc[first], FIT)
+    return measured(POOLED_MEASURES, replicates_of(groups, pooled, codes, stored.level), groups)
 
 
 def measure_fits(fits: pd.DataFrame, replicates: pd.DataFrame, level: float) -> pd.DataFrame:
     """The measures of whole fits, under the estimand "theta"."""
-    codes = positions(fits, replicates, ["cell", "method"])
+    codes = positions(fits, replicates, FIT)
     rows = replicates_of(fits, {"sup_error": floats(replicates["sup_error"])}, codes, level)
     return measured(FIT_MEASURES, rows, fits.assign(estimand=WHOLE_FIT))
-
-
-def replicates_of(
-    groups: pd.DataFrame, columns: Mapping[str, FloatVector], codes: IntVector, level: float
-) -> Replicates:
-    """Rows with the counts of their groups."""
-    attempted, failed = (groups[name].to_numpy(np.int64) for name in ("n_attempted", "n_failed"))
-    return Replicates(columns, codes, attempted, failed, level)
 
 
 def positions(groups: pd.DataFrame, rows: pd.DataFrame, by: list[str]) -> IntVector:
@@ -156,32 +241,6 @@ def positions(groups: pd.DataFrame, rows: pd.DataFrame, by: list[str]) -> IntVec
         keys = rows[by].iloc[int(found.argmax())].to_dict()
         raise InvalidStudyError(f"replicates must hold every fit of estimates; got none for {keys}")
     return found
-
-
-def measured(
-    registry: Mapping[str, Measure], rows: Replicates, groups: pd.DataFrame
-) -> pd.DataFrame:
-    """A row a group and measure: the group's columns, the measure, its error and the counts."""
-    parts = []
-    for name, measure in registry.items():
-        result = measure(rows)
-        parts.append(groups.assign(measure=name, **vars(result)))
-    if not parts:
-        return groups.assign(**{name: [] for name in RESULT_COLUMNS})
-    keys = [name for name in groups if name not in RESULT_COLUMNS]
-    order = np.arange(len(groups) * len(parts)).reshape(len(parts), -1).T.ravel()
-    return pd.concat(parts, ignore_index=True).iloc[order][[*keys, *RESULT_COLUMNS]]
-
-
-def in_study_order(cells: pd.DataFrame, results: pd.DataFrame) -> pd.DataFrame:
-    """Cells in their order, methods and estimands as they first appeared, "theta" last."""
-    factors = cells.drop(columns="target_reps", errors="ignore")
-    place = dict(zip(cells["cell"], range(len(cells)), strict=True))
-    method, _ = factorize(results["method"])
-    order = np.lexsort((np.arange(len(results)), method, results["cell"].map(place).to_numpy()))
-    ordered = results.iloc[order].reset_index(drop=True)
-    facts = factors.iloc[ordered["cell"].map(place)].reset_index(drop=True)
-    return pd.concat([facts, ordered.drop(columns="cell")], axis=1)
 
 
 def floats(column: pd.Series) -> FloatVector:
@@ -201,6 +260,9 @@ def summarise(
     lower: str | None = None,
     upper: str | None = None,
     level: float = 0.95,
+    null: float = 0.0,
+    reference: str | None = None,
+    pool: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Performance measures of anybody's replicates, wherever they were made.
 
@@ -218,20 +280,31 @@ def summarise(
     method, rep : str, optional
         Columns of the method and of the replicate's number. With `rep`, a
         replicate that one method has and another lacks counts as failed there.
+        With both, methods are compared on the replicates they have in common.
     level : float
         Level of the stand-in intervals and of the Monte Carlo intervals.
+    null : float
+        Value that `reject` tests.
+    reference : str, optional
+        Method that the others are compared with; the first where left out.
+    pool : sequence of str
+        Columns of `by` that are pooled over as well, such as the node: inside
+        each replicate first.
 
     Returns
     -------
     DataFrame
         The columns `by`, `method`, then measure, value, mcse, lower, upper,
         n_used, n_attempted, n_failed. Measures that nothing was given for are
-        left out. A row without a finite estimate is a failed replicate.
+        left out. A row without a finite estimate is a failed replicate; in
+        the pooled rows, which have no value in the columns `pool` and come
+        last, a replicate without any.
 
     Raises
     ------
     InvalidStudyError
-        If a column is not in the frame, or a replicate stands there twice.
+        If a column is not in the frame or holds other things than numbers, a
+        replicate stands there twice, or what `reference` or `pool` needs is missing.
 
     Examples
     --------
@@ -244,7 +317,7 @@ def summarise(
     50  coverage  0.500       2
     50 fail_rate  0.333       3
     """
-    level = require_level(level)
+    level, null = require_level(level), require_real(null, "null")
     sources = {
         "estimate": estimate,
         "std_error": std_error,
@@ -252,75 +325,7 @@ def summarise(
         "upper": upper,
         "true_value": true_value,
     }
-    keys = [*by] if method is None else [*by, method]
-    require_columns(frame, [*keys, rep, *sources.values()])
-    require_free_names(keys)
-    codes, first = group_codes(frame, keys)
-    groups = frame.iloc[first][keys].reset_index(drop=True)
-    columns = own_columns(frame, sources, level)
-    fitted = np.bincount(codes, np.isfinite(columns["estimate"]), len(groups)).astype(np.int64)
-    attempted = count_attempted(frame, list(by), keys, rep)
-    counts = groups.assign(n_attempted=attempted, n_failed=attempted - fitted)
-    rows = replicates_of(counts, derived_columns(columns, codes), codes, level)
-    return measured(answerable(sources), rows, counts).reset_index(drop=True)
-
-
-def require_columns(frame: pd.DataFrame, names: Sequence[object]) -> None:
-    """Refuse the name of a column that is not there."""
-    wanted = [name for name in names if isinstance(name, str)]
-    if absent := [name for name in wanted if name not in frame]:
-        raise InvalidStudyError(
-            f"columns must be among {', '.join(map(str, frame))}; got {', '.join(absent)}"
-        )
-
-
-def require_free_names(keys: Sequence[str]) -> None:
-    """Refuse keys that would be overwritten by the columns of the result."""
-    if taken := [name for name in keys if name in RESULT_COLUMNS]:
-        raise InvalidStudyError(
-            f"by and method must not name a column of the result; got {', '.join(taken)}"
-        )
-
-
-def own_columns(
-    frame: pd.DataFrame, sources: Mapping[str, str | float | None], level: float
-) -> dict[str, FloatVector]:
-    """The five columns the measures start from; nan where nothing was given."""
-    columns = {
-        name: floats(frame[source])
-        if isinstance(source, str)
-        else np.full(len(frame), np.nan if source is None else source)
-        for name, source in sources.items()
-    }
-    half = stats.norm.ppf((1 + level) / 2) * columns["std_error"]
-    if sources["lower"] is None:
-        columns["lower"] = columns["estimate"] - half
-    if sources["upper"] is None:
-        columns["upper"] = columns["estimate"] + half
-    return columns
-
-
-def count_attempted(
-    frame: pd.DataFrame, by: list[str], keys: list[str], rep: str | None
-) -> IntVector:
-    """Replicates tried by each group of `keys`: those any method of its scenario has."""
-    codes, first = group_codes(frame, keys)
-    if rep is None:
-        return np.bincount(codes, minlength=len(first)).astype(np.int64)
-    twice = frame.duplicated([*keys, rep])
-    if twice.any():
-        named = frame.loc[twice, [*keys, rep]].iloc[0].to_dict()
-        raise InvalidStudyError(f"a replicate must have one row a method; got {named} twice")
-    scenario, _ = group_codes(frame, by)
-    _, one_a_rep = group_codes(frame, [*by, rep])
-    tried = np.bincount(scenario[one_a_rep], minlength=1)
-    return tried[scenario[first]].astype(np.int64)
-
-
-def answerable(sources: Mapping[str, str | float | None]) -> dict[str, Measure]:
-    """Measures that what was given can say anything about."""
-    given = {name for name, source in sources.items() if source is not None}
-    if "std_error" in given or {"lower", "upper"} <= given:
-        given.add("interval")
-    asked = {**ESTIMAND_MEASURES, "fail_rate": FIT_MEASURES["fail_rate"]}
-    return {name: measure for name, measure in asked.items() if NEEDS[name] <= given}
+    require_rep(by, method, rep, reference, pool)
+    own = OwnFrame(frame, sources, list(by), method, rep, level, null)
+    results = own.measured(reference)
+    return with_pools(results, own.pooled(pool), pool) if pool else results.reset_index(drop=True)

@@ -1,4 +1,4 @@
-"""Measures against formulas written out per group, and their MCSE against repeated studies."""
+"""Measures against formulas written out per group, other libraries and exact equations."""
 
 import math
 
@@ -7,22 +7,24 @@ import pytest
 from scipy import stats
 
 from p0sim.columns import MEASURES
+from p0sim.performance.comparisons import PAIRED_MEASURES
 from p0sim.performance.measures import (
     ESTIMAND_MEASURES,
     FIT_MEASURES,
+    NEEDS,
+    be_coverage,
     coverage,
     emp_se,
     fail_rate,
-    median_of,
     proportion,
-    rmse,
+    reject,
+    share,
 )
+from p0sim.performance.pooling import POOLED_MEASURES
 from p0sim.performance.samples import Replicates, derived_columns
 
-STUDIES, REPS = 10_000, 400
 
-
-def replicates(estimate, std_error=None, truth=0.0, codes=None, failed=0, half=1.96):
+def replicates(estimate, std_error=None, truth=0.0, codes=None, failed=0, half=1.96, null=0.0):
     estimate = np.asarray(estimate, dtype=float)
     codes = np.zeros(estimate.size, dtype=np.int64) if codes is None else codes
     std_error = np.ones(estimate.size) if std_error is None else np.asarray(std_error, float)
@@ -33,6 +35,7 @@ def replicates(estimate, std_error=None, truth=0.0, codes=None, failed=0, half=1
         "lower": estimate - half * std_error,
         "upper": estimate + half * std_error,
         "true_value": np.broadcast_to(np.asarray(truth, float), estimate.shape).copy(),
+        "null": np.full(estimate.size, null),
     }
     failures = np.full(groups, failed)
     attempted = np.bincount(codes, minlength=groups) + failures
@@ -42,7 +45,14 @@ def replicates(estimate, std_error=None, truth=0.0, codes=None, failed=0, half=1
 
 def test_every_measure_described_is_measured_and_the_other_way_round():
     from_theory = {"predicted_coverage"}
-    assert set(MEASURES) - from_theory == set(ESTIMAND_MEASURES) | set(FIT_MEASURES)
+    registered = ESTIMAND_MEASURES | FIT_MEASURES | PAIRED_MEASURES
+    assert set(MEASURES) - from_theory == set(registered) == set(NEEDS)
+    assert set(POOLED_MEASURES) <= set(ESTIMAND_MEASURES)
+
+
+def test_measures_are_described_in_the_order_of_the_frame():
+    order = [*ESTIMAND_MEASURES, *PAIRED_MEASURES, *FIT_MEASURES]
+    assert [name for name in MEASURES if name != "predicted_coverage"] == order
 
 
 def test_measures_of_six_replicates_equal_the_formulas_written_out():
@@ -70,6 +80,8 @@ def test_measures_of_six_replicates_equal_the_formulas_written_out():
             / math.sqrt(n)
             / (2 * math.sqrt(sum(a * a for a in d) / n)),
         ),
+        "mse": (sum(a * a for a in d) / n, np.std(np.square(d), ddof=1) / math.sqrt(n)),
+        "mae": (sum(map(abs, d)) / n, np.std(np.abs(d), ddof=1) / math.sqrt(n)),
         "mod_se": (mod, math.sqrt(np.var(v, ddof=1) / (4 * n * mod**2))),
         "rel_err_se": (
             100 * (mod / emp - 1),
@@ -89,12 +101,14 @@ def test_measures_of_six_replicates_equal_the_formulas_written_out():
         assert got.n_used.tolist() == [n]
 
 
-def test_squared_rmse_is_squared_bias_plus_shrunken_variance():
+@pytest.mark.parametrize("n", [2, 3, 57, 1000])
+def test_mse_is_squared_bias_plus_shrunken_variance(n):
     rng = np.random.default_rng(20240501)
-    e = rng.standard_t(4, size=57) + 0.3
-    rows = replicates(e, truth=-0.2)
-    b, sd = ESTIMAND_MEASURES["bias"](rows).value[0], emp_se(rows).value[0]
-    np.testing.assert_allclose(rmse(rows).value[0] ** 2, b**2 + 56 / 57 * sd**2, rtol=1e-12)
+    rows = replicates(rng.standard_t(4, size=n) + 0.3, truth=rng.normal(size=n))
+    got = {name: measure(rows).value[0] for name, measure in ESTIMAND_MEASURES.items()}
+    expected = got["bias"] ** 2 + (n - 1) / n * got["emp_se"] ** 2
+    np.testing.assert_allclose(got["mse"], expected, rtol=1e-13)
+    np.testing.assert_allclose(got["rmse"] ** 2, expected, rtol=1e-13)
 
 
 def test_groups_do_not_mix():
@@ -140,6 +154,22 @@ def test_one_replicate_has_a_bias_without_error_and_no_spread():
     assert np.isnan([bias.mcse[0], emp_se(rows).value[0]]).all()
 
 
+def test_estimates_that_never_differ_spread_by_0_and_compare_with_nothing():
+    """0.3 has no exact sum: the mean of its copies is not 0.3."""
+    rows = replicates([0.3] * 50, truth=0.1)
+    assert emp_se(rows).value[0] == 0.0
+    assert np.isnan(ESTIMAND_MEASURES["rel_err_se"](rows).value[0])
+    assert ESTIMAND_MEASURES["mod_se"](rows).mcse[0] == 0.0
+
+
+@pytest.mark.parametrize("name", ["emp_se", "rel_err_se", "z_sd"])
+def test_two_replicates_have_a_spread_of_unknown_error(name):
+    """Both lie equally far from their mean: the spread of one number is no error of 0."""
+    got = ESTIMAND_MEASURES[name](replicates([0.4, 1.0], [1.0, 2.0]))
+    assert np.isfinite(got.value[0])
+    assert np.isnan([got.mcse[0], got.lower[0], got.upper[0]]).all()
+
+
 def test_failures_stay_in_the_denominator_of_unconditional_coverage():
     rows = replicates([0.0, 0.0, 9.0], failed=1)
     got = {name: ESTIMAND_MEASURES[name](rows).value[0] for name in ESTIMAND_MEASURES}
@@ -147,6 +177,96 @@ def test_failures_stay_in_the_denominator_of_unconditional_coverage():
     assert got["coverage_uncond"] == 2 / 4
     assert got["coverage_uncond_upper"] == 3 / 4
     assert fail_rate(rows).value[0] == 1 / 4
+
+
+def test_coverage_without_bias_is_of_intervals_moved_by_it():
+    """By hand: errors 0, 1, 5 have mean 2; moved by it, those of half-width 3 reach to +-3."""
+    rows = replicates([0.0, 1.0, 5.0], half=3.0)
+    assert coverage(rows).value[0] == pytest.approx(2 / 3)
+    assert be_coverage(rows).value[0] == 1.0
+    rows = replicates([0.0, 1.0, 5.0], half=1.5)
+    assert be_coverage(rows).value[0] == pytest.approx(1 / 3)
+
+
+def test_the_error_of_coverage_without_bias_has_the_exact_slope():
+    """Oracle: exponential estimates e with intervals e (1 +- 1): C(b) = P(e >= b/2) has the slope
+    -exp(-b/2)/2 at b = 1, so the influence is 1(e >= 1/2) - C - exp(-1/2)/2 (e - 1)."""
+    n = 200_000
+    e = stats.expon.ppf((np.arange(n) + 0.5) / n)
+    got = be_coverage(replicates(e, e, half=1.0))
+    c = math.exp(-0.5)
+    influence = (e >= 0.5) - c - c / 2 * (e - 1)
+    assert got.value[0] == pytest.approx(c, rel=1e-4)
+    assert got.mcse[0] == pytest.approx(np.std(influence) / math.sqrt(n), rel=5e-3)
+    binomial = math.sqrt(c * (1 - c) / n)
+    assert abs(got.mcse[0] / binomial - 1) > 0.1, "the control"
+
+
+def test_an_interval_without_end_covers_and_counts():
+    rows = replicates([0.0, 4.0, 4.0], std_error=[1.0, 1.0, np.inf], half=1.0)
+    for measure in (coverage, be_coverage):
+        assert measure(rows).n_used[0] == 3
+    assert coverage(rows).value[0] == pytest.approx(2 / 3)
+
+
+def test_a_rejection_leaves_out_the_null_value_and_one_at_the_end_does_not():
+    rows = replicates([1.0, 3.0, np.nan, -2.0], half=1.0, null=2.0, failed=5)
+    got = reject(rows)
+    assert got.value[0] == pytest.approx(1 / 3)
+    assert got.n_used[0] == 3
+    assert got.mcse[0] == pytest.approx(math.sqrt(2) / 3 / math.sqrt(3), rel=1e-12)
+
+
+def test_at_the_truth_rejections_are_what_coverage_leaves():
+    rng = np.random.default_rng(4)
+    rows = replicates(rng.normal(size=400), truth=0.3, null=0.3)
+    assert reject(rows).value[0] == pytest.approx(1 - coverage(rows).value[0], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "lower", "upper"),
+    [(10, 10, 0.6915, 1.0), (0, 10, 0.0, 0.3085)],
+)
+def test_clopper_pearson_ends_are_the_printed_ones(successes, trials, lower, upper):
+    """Clopper, Pearson (1934): 0.025^(1/10) = 0.6915 and its complement."""
+    n = np.array([trials])
+    got = proportion(np.array([successes]), n, 0.95, n)
+    assert (round(got.lower[0], 4), round(got.upper[0], 4)) == (lower, upper)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.999999])
+@pytest.mark.parametrize("successes", [0, 1, 5 * 10**8, 10**9 - 1, 10**9])
+def test_clopper_pearson_holds_for_a_thousand_million_trials(successes, level):
+    """Oracle: the binomial tails, one part in a thousand or one float off at both ends."""
+    n = np.array([10**9])
+    got = proportion(np.array([successes]), n, level, n)
+    tail = (1 - level) / 2
+    below, above = np.nextafter(got.upper, 0), np.nextafter(got.upper, 2)
+    if successes > 0:
+        assert stats.binom.sf(successes - 1, n, got.lower)[0] == pytest.approx(tail, rel=1e-3)
+    if successes < 10**9:
+        assert stats.binom.cdf(successes, n, below)[0] > 0.999 * tail
+        assert stats.binom.cdf(successes, n, np.minimum(above, 1))[0] < 1.001 * tail
+    assert 0 <= got.lower[0] <= successes / 10**9 <= got.upper[0] <= 1
+
+
+def test_a_share_with_its_binomial_error_has_the_binomial_interval():
+    n = np.array([40])
+    exact = proportion(np.array([37]), n, 0.95, n)
+    got = share(exact.value, exact.mcse, n, 0.95)
+    np.testing.assert_allclose((got.lower, got.upper), (exact.lower, exact.upper), rtol=1e-9)
+
+
+def test_a_share_with_twice_the_error_is_worth_a_quarter_of_the_trials():
+    n = np.array([400])
+    exact = proportion(np.array([90]), np.array([100]), 0.95, n)
+    got = share(np.array([0.9]), np.array([2 * math.sqrt(0.09 / 400)]), n, 0.95)
+    np.testing.assert_allclose((got.lower, got.upper), (exact.lower, exact.upper), rtol=1e-9)
+
+
+def test_a_share_of_one_without_error_has_the_interval_of_its_replicates():
+    got = share(np.array([1.0]), np.array([0.0]), np.array([10]), 0.95)
+    assert (round(got.lower[0], 4), got.upper[0]) == (0.6915, 1.0)
 
 
 @pytest.mark.parametrize("level", [0.95, 1e-9, 1 - 1e-12])
@@ -175,53 +295,3 @@ def test_zero_of_zero_has_no_interval():
 def test_intervals_that_touch_the_truth_cover_it():
     rows = replicates([1.0, -1.0, 1.5], half=1.0)
     assert coverage(rows).value[0] == pytest.approx(2 / 3)
-
-
-@pytest.mark.parametrize("n", [6, 7, 25, 100])
-def test_the_interval_of_a_median_is_the_shortest_with_its_binomial_level(n):
-    """Oracle: the interval (x_(j), x_(n+1-j)) covers with 1 - 2 P(Bin(n, 1/2) < j)."""
-    _, _, lower, upper = median_of(np.arange(1.0, n + 1), 0.95)
-    j = int(lower)
-    level = [1 - 2 * sum(math.comb(n, i) for i in range(k)) / 2**n for k in (j, j + 1)]
-    assert level[0] >= 0.95 > level[1]
-    assert upper == n + 1 - j
-
-
-def test_five_values_have_no_interval_for_their_median():
-    value, mcse, lower, upper = median_of(np.arange(5.0), 0.95)
-    assert value == 2.0
-    assert mcse > 0
-    assert np.isnan([lower, upper]).all()
-
-
-def repeated_studies(law, n_reps=REPS):
-    """Many studies at once: study is the group. Standard errors depend on the estimates."""
-    rng = np.random.default_rng(20240501)
-    shape = (STUDIES, n_reps)
-    e = rng.normal(size=shape) if law == "normal" else rng.laplace(size=shape) / math.sqrt(2)
-    s = np.exp(0.05 * e + 0.2 * rng.normal(size=shape))
-    rows = replicates(0.3 + e.ravel(), s.ravel(), 0.1, codes=np.repeat(np.arange(STUDIES), n_reps))
-    failed = rng.binomial(n_reps, 0.1, size=STUDIES)
-    attempted = np.full(STUDIES, n_reps)
-    return Replicates(rows.columns, rows.codes, attempted, failed, 0.95)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("law", "slack"), [("normal", 0.05), ("laplace", 0.10)])
-def test_every_mcse_is_the_spread_of_its_measure_over_repeated_studies(law, slack):
-    """Formula / true SD within the slack. The SD of 10 000 studies is itself known to 0.7 % (1 %
-    for heavy tails), and the formulas are off by at most 1.5 % (3 %) at 400 replicates: the false
-    alarm rate is below 1e-6 a measure. Seed fixed."""
-    rows = repeated_studies(law)
-    for name, measure in (ESTIMAND_MEASURES | FIT_MEASURES).items():
-        got = measure(rows)
-        ratio = math.sqrt(np.mean(got.mcse**2)) / np.std(got.value, ddof=1)
-        assert abs(ratio - 1) < slack, (name, ratio)
-
-
-@pytest.mark.slow
-def test_the_normal_theory_mcse_of_emp_se_fails_the_same_check_on_laplace_estimates():
-    """Control: emp_se/sqrt(2(n-1)) must be rejected; Morris et al. (2019), Table 6."""
-    got = emp_se(repeated_studies("laplace"))
-    usual = got.value / math.sqrt(2 * (REPS - 1))
-    assert math.sqrt(np.mean(usual**2)) / np.std(got.value, ddof=1) < 0.7

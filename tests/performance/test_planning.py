@@ -160,9 +160,14 @@ def test_the_planned_replicates_give_the_wanted_error():
 
 
 def test_every_measure_with_an_error_can_be_planned_from_results():
-    names = [name for name in MEASURES if name != "predicted_coverage"]
+    names = [name for name in MEASURES if name != "predicted_coverage" and "norm" not in name]
     frame = pilot(*(result(name, 0.5, 0.05) for name in names))
     assert plan(frame, dict.fromkeys(names, 0.01))["measure"].tolist() == names
+
+
+def test_a_difference_of_coverage_is_planned_from_its_own_error_also_below_zero():
+    frame = pilot(result("coverage_diff", -0.02, 0.02))
+    assert reps(plan(frame, {"coverage_diff": 0.01})) == [400]
 
 
 @pytest.mark.parametrize(
@@ -170,6 +175,8 @@ def test_every_measure_with_an_error_can_be_planned_from_results():
     [
         ({"coverag": 0.005}, "mcse has an unknown key 'coverag'; did you mean 'coverage'"),
         ({"predicted_coverage": 0.005}, "unknown key 'predicted_coverage'"),
+        ({"normality": 0.005}, "unknown key 'normality'"),
+        ({"coverage_diff": 0.005}, "mcse of coverage_diff must be planned from results"),
         ({"coverage": 0.0}, "mcse of coverage must be positive and finite; got 0.0"),
         ({"bias": -0.1}, "mcse of bias must be positive and finite; got -0.1"),
         ({"bias": math.inf}, "positive and finite; got inf"),

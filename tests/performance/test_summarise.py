@@ -153,7 +153,7 @@ def test_a_level_outside_0_1_is_refused(frames):
 
 @pytest.mark.slow
 def test_a_million_estimates_are_summarised_in_seconds():
-    """Measured 0.7 s; 15 s says that something became quadratic."""
+    """Measured 3 to 5 s; 30 s says that something became quadratic."""
     rng = np.random.default_rng(1)
     cells = pd.DataFrame({"cell": [f"c{i:02d}" for i in range(50)], "n": 100})
     grid = pd.MultiIndex.from_product(
@@ -167,8 +167,8 @@ def test_a_million_estimates_are_summarised_in_seconds():
     )
     start = time.perf_counter()
     table = performance(cells, replicates, estimates)
-    assert time.perf_counter() - start < 15
-    assert len(table) == 50 * 2 * (4 * 11 + 3)
+    assert time.perf_counter() - start < 30
+    assert len(table) == 50 * (2 * (4 * 18 + 3) + 4 * 5)
 
 
 def test_summarise_counts_missing_estimates_as_failures():
