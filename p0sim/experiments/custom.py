@@ -18,7 +18,7 @@ from p0sim.experiments.sections import (
     LabelSection,
     MeasuresSection,
     StopSection,
-    check_labels,
+    check_shown,
     read_measures,
 )
 from p0sim.experiments.sources import Source
@@ -128,7 +128,7 @@ class CustomExperiment:
             name: check_table(LabelSection, table, f"[methods.{name}]")
             for name, table in sections.get("methods", {}).items()
         }
-        check_labels(labels)
+        check_shown(labels)
         measures = read_measures(sections.get("measures", {}))
         source = Source.read(reference, folder, "[study] experiment", sources)
         return cls(source, tuple(labels) or (source.name,), measures)
@@ -181,6 +181,10 @@ class CustomExperiment:
     def predicted(self, cell: Cell) -> list[tuple[str, str, float]]:
         """No theory is known."""
         return []
+
+    def nulls(self, cell: Cell) -> dict[str, float]:
+        """None are given: the function decides what is estimated."""
+        return {}
 
     def prepare(self, cell: Cell) -> Simulate:
         """What simulates data sets of one cell; the Python file is run where that was not done."""

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from p0sim.arrays import FloatMatrix, FloatVector
+from p0sim.arrays import FloatVector
 from p0sim.errors import InvalidStudyError, NoEstimateError, NotConvergedError
 from p0sim.estimate.moments import Degrees, MomentFit, fit_moments
 from p0sim.experiments.answers import read_pairs
 from p0sim.experiments.estimates import Estimate, failed, outcome_of
 from p0sim.experiments.sections import (
+    SHOWN,
     CallSection,
     EstimandsSection,
     MeasuresSection,
@@ -28,13 +29,14 @@ from p0sim.experiments.sections import (
     MethodSection,
     ModelSection,
     StopSection,
+    check_pools,
+    read_estimands,
     read_measures,
     read_methods,
 )
 from p0sim.experiments.sources import Source
+from p0sim.experiments.targets import Targets, fill_contrasts
 from p0sim.experiments.truth import Truth, find_truth
-from p0sim.formulas import fill_positions
-from p0sim.inference.contrasts import contrast_weights
 from p0sim.inference.covariance import covariance, model_covariance, require_dense
 from p0sim.model.bidegree import BiDegree
 from p0sim.model.p0 import P0Model
@@ -105,7 +107,7 @@ class PrivateP0:
             Naming the section, the key, the rule and the value.
         """
         model = check_table(ModelSection, sections.get("model", {}), "[model]")
-        estimands = check_table(EstimandsSection, sections.get("estimands", {}), "[estimands]")
+        estimands = read_estimands(sections.get("estimands", {}))
         specs = read_methods(sections.get("methods", {}))
         truth = find_truth(model.theta, model.q, folder)
         _check_factors(truth, specs, factors)
@@ -154,15 +156,13 @@ class PrivateP0:
         }
 
     def identity(self) -> dict[str, Any]:
-        """Everything whose change makes old rows another study; labels are for show only."""
+        """Everything whose change makes old rows another study; not what is only for show."""
         digests = {source.file: source.digest for source in self.calls.values()}
         return {
             "model": self.truth.content(),
             "share_network_across": sorted(self.shared_factors),
-            "estimands": self.estimands.model_dump(),
-            "methods": {
-                name: spec.model_dump(exclude={"label"}) for name, spec in self.specs.items()
-            },
+            "estimands": self.estimands.identity(),
+            "methods": {name: spec.model_dump(exclude=SHOWN) for name, spec in self.specs.items()},
             "level": self.level,
             **({"sources": digests} if digests else {}),
         }
@@ -174,13 +174,11 @@ class PrivateP0:
 
     def estimand_names(self, cell: Cell) -> tuple[str, ...]:
         """The contrasts with their positions filled in."""
-        names = {**self.constants, **_numbers(cell)}
-        texts = ["".join(text.split()) for text in self.estimands.contrasts]
-        terms = tuple(fill_positions(text, names) for text in texts)
-        for term in terms:
-            if terms.count(term) > 1:
-                raise InvalidStudyError(f"[estimands] contrasts must differ; got {term} twice")
-        return terms
+        return tuple(self.nulls(cell))
+
+    def nulls(self, cell: Cell) -> dict[str, float]:
+        """What each contrast is tested against, 0 where the study file does not say."""
+        return fill_contrasts(self.estimands.contrasts, {**self.constants, **_numbers(cell)})
 
     def require(self, cell: Cell) -> None:
         """Refuse a cell that cannot run.
@@ -188,9 +186,9 @@ class PrivateP0:
         Raises
         ------
         P0SimError
-            If a factor is out of its range or an estimand names nothing.
+            If a factor is out of its range, an estimand names nothing, or a pool is called as one.
         """
-        self.in_cell(cell)
+        check_pools(self.measures.pool, self.in_cell(cell).targets.terms)
 
     def predicted(self, cell: Cell) -> list[tuple[str, str, float]]:
         """Method, estimand and the coverage theory predicts; nan for methods of the user's own."""
@@ -198,7 +196,9 @@ class PrivateP0:
         return [
             (name, term, float(coverage))
             for name, spec in self.specs.items()
-            for term, coverage in zip(here.terms, here.predicted_coverage(spec), strict=True)
+            for term, coverage in zip(
+                here.targets.terms, here.predicted_coverage(spec), strict=True
+            )
         ]
 
     def prepare(self, cell: Cell) -> Simulate:
@@ -210,11 +210,10 @@ class PrivateP0:
         model = self.truth.model(cell)
         if any(isinstance(s, MethodSection) and s.variance == "exact" for s in self.specs.values()):
             require_dense(model.n)
-        terms = self.estimand_names(cell)
-        weights = contrast_weights(terms, model.nodes) if terms else np.empty((0, 2 * model.n - 1))
+        targets = Targets.of(self.estimand_names(cell), model.nodes)
         private = any(spec.release for spec in self.specs.values())
         epsilon = require_epsilon(cell.factors[EPSILON]) if private else None
-        return CellExperiment(self, model, epsilon, terms, weights)
+        return CellExperiment(self, model, epsilon, targets)
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,15 +227,14 @@ class CellExperiment:
         The truth.
     epsilon : float or None
         None where no method is private.
-    terms : tuple of str
-    weights : ndarray, shape (terms, 2n - 1)
+    targets : Targets
+        The contrasts.
     """
 
     study: PrivateP0
     model: P0Model
     epsilon: float | None
-    terms: tuple[str, ...]
-    weights: FloatMatrix
+    targets: Targets
 
     def replicate(self, streams: Streams) -> dict[str, Fit]:
         """Draw one network and one noise; the fits of every method wait to be called."""
@@ -267,7 +265,7 @@ class CellExperiment:
     @cached_property
     def true_values(self) -> FloatVector:
         """The contrasts at the truth, shape (terms,)."""
-        return self.weights @ self.true_theta
+        return self.targets.values(self.true_theta)
 
     def predicted_coverage(self, spec: MethodSection | CallSection) -> FloatVector:
         """Coverage of each contrast that large-sample theory predicts for a method.
@@ -281,15 +279,13 @@ class CellExperiment:
             nan for a method of the user's own.
         """
         if isinstance(spec, CallSection):
-            return np.full(len(self.terms), np.nan)
+            return np.full(len(self.targets.terms), np.nan)
         tau = self._noise_variance(spec)
         quantile = norm.ppf((1 + self.study.level) / 2)
         # parameters so large that variances underflow have no prediction
         with np.errstate(all="ignore"):
             used, true = (
-                model_covariance(self.model, tau, spec.margins, variance).contrast_variances(
-                    self.weights
-                )
+                self.targets.variances(model_covariance(self.model, tau, spec.margins, variance))
                 for variance in (spec.variance, "noise")
             )
             coverage: FloatVector = 2 * norm.cdf(quantile * np.sqrt(used / true)) - 1
@@ -316,17 +312,17 @@ class CellExperiment:
         )
 
     def _estimates(self, moments: MomentFit, variance: str) -> list[Estimate]:
-        values = self.weights @ moments.model.theta
-        std_errors = np.sqrt(covariance(moments, variance).contrast_variances(self.weights))
+        values = self.targets.values(moments.model.theta)
+        std_errors = np.sqrt(self.targets.variances(covariance(moments, variance)))
         columns = values.tolist(), std_errors.tolist(), self.true_values.tolist()
-        return [Estimate(*row) for row in zip(self.terms, *columns, strict=True)]
+        return [Estimate(*row) for row in zip(self.targets.terms, *columns, strict=True)]
 
     def _call(self, name: str, degrees: Degrees, streams: Streams) -> Outcome:
         try:
             answer = self.study.calls[name].function()(degrees, streams.other(name))
         except (NoEstimateError, NotConvergedError) as error:
             return failed(error)
-        true_values = dict(zip(self.terms, self.true_values.tolist(), strict=True))
+        true_values = dict(zip(self.targets.terms, self.true_values.tolist(), strict=True))
         estimates = read_pairs(answer, true_values, f"[methods.{name}]")
         return outcome_of(estimates, self.study.level)
 

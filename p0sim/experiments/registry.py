@@ -50,6 +50,10 @@ class StudyExperiment(Experiment, Protocol):
         """Method, estimand and predicted coverage; empty where there is no theory."""
         ...
 
+    def nulls(self, cell: Cell) -> dict[str, float]:
+        """What each estimand is tested against; empty where only the replicates know them."""
+        ...
+
 
 def load_experiment(
     reference: str,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Literal, TypeAlias
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
+from p0sim.columns import WHOLE_FIT
 from p0sim.errors import InvalidStudyError
 from p0sim.experiments.truth import LINEAR
-from p0sim.validation import check_table, refuse_unknown
+from p0sim.validation import check_table, refuse_unknown, shown
 
 CALL = "call"
 
@@ -24,13 +25,29 @@ class ModelSection(BaseModel):
     share_network_across: list[str] = []
 
 
+class ContrastSection(BaseModel):
+    """An entry of [estimands] contrasts: a sum of parameters, and what it is tested against."""
+
+    model_config = ConfigDict(frozen=True)
+
+    contrast: str
+    null: Annotated[float, Field(allow_inf_nan=False)] = 0.0
+
+
 class EstimandsSection(BaseModel):
     """[estimands]: what is estimated in every replicate."""
 
     model_config = ConfigDict(frozen=True)
 
-    contrasts: list[str] = []
+    contrasts: list[ContrastSection] = []
     sup_error: bool = True
+
+    def identity(self) -> dict[str, Any]:
+        """What makes old rows those of another study: the nulls do not."""
+        return {
+            "contrasts": [entry.contrast for entry in self.contrasts],
+            "sup_error": self.sup_error,
+        }
 
 
 class MethodSection(BaseModel):
@@ -43,6 +60,7 @@ class MethodSection(BaseModel):
     variance: Literal["noise", "S", "exact"] = "noise"
     solver: Literal["newton", "fixed_point"] = "newton"
     label: str = ""
+    reference: bool = False
 
 
 class CallSection(BaseModel):
@@ -53,6 +71,7 @@ class CallSection(BaseModel):
     call: str
     release: bool = True
     label: str = ""
+    reference: bool = False
 
 
 class LabelSection(BaseModel):
@@ -61,6 +80,7 @@ class LabelSection(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     label: str = ""
+    reference: bool = False
 
 
 class StopSection(BaseModel):
@@ -83,19 +103,52 @@ class StopSection(BaseModel):
 
 
 class MeasuresSection(BaseModel):
-    """[measures]: the level of the intervals, and when enough is known of them."""
+    """[measures]: the level of the intervals, when enough is known of them, and what is pooled."""
 
     model_config = ConfigDict(frozen=True)
 
     level: Annotated[float, Field(gt=0, lt=1)] = 0.95
     stop: StopSection | None = None
+    pool: dict[str, str] = {}
 
 
 Method: TypeAlias = MethodSection | CallSection
+# Keys of [methods.NAME] that say how results are shown, and change none.
+SHOWN = {"label", "reference"}
+
+
+def read_estimands(table: object) -> EstimandsSection:
+    """Check [estimands]; a contrast is a text, or a table with what it is tested against.
+
+    Raises
+    ------
+    InvalidStudyError
+        Naming the table, the key, the rule and the value.
+
+    Examples
+    --------
+    >>> read = read_estimands({"contrasts": ["alpha[1]", {"contrast": "alpha[2]", "null": 0.5}]})
+    >>> [(entry.contrast, entry.null) for entry in read.contrasts]
+    [('alpha[1]', 0.0), ('alpha[2]', 0.5)]
+    """
+    if isinstance(table, dict) and isinstance(table.get("contrasts"), list):
+        table = {**table, "contrasts": [_read_contrast(entry) for entry in table["contrasts"]]}
+    return check_table(EstimandsSection, table, "[estimands]")
+
+
+def _read_contrast(entry: object) -> ContrastSection:
+    if isinstance(entry, str):
+        return ContrastSection(contrast=entry)
+    if isinstance(entry, dict):
+        return check_table(ContrastSection, entry, "[estimands] contrasts")
+    raise InvalidStudyError(
+        "[estimands] contrasts must hold texts or tables {contrast = TEXT, null = NUMBER}; "
+        f"got {shown(entry)}"
+    )
 
 
 def read_measures(table: object) -> MeasuresSection:
-    """Check [measures] and, within it, [measures.stop].
+    """Check [measures] and, within it, [measures.stop] and [measures.pool].
 
     Parameters
     ----------
@@ -119,7 +172,42 @@ got 100
     """
     if isinstance(table, dict) and "stop" in table:
         table = {**table, "stop": check_table(StopSection, table["stop"], "[measures.stop]")}
-    return check_table(MeasuresSection, table, "[measures]")
+    measures = check_table(MeasuresSection, table, "[measures]")
+    for name, pattern in measures.pool.items():
+        _require_pool(name, pattern)
+    return measures
+
+
+def _require_pool(name: str, pattern: str) -> None:
+    if not name.strip() or name == WHOLE_FIT:
+        raise InvalidStudyError(
+            f"[measures.pool] names must not be empty or {WHOLE_FIT!r}, which stands for whole "
+            f"fits in tables; got {name!r}"
+        )
+    if not pattern.strip():
+        raise InvalidStudyError(
+            f"[measures.pool] {name} must be a pattern of estimands such as 'alpha[*]'; "
+            f"got {pattern!r}"
+        )
+
+
+def check_pools(pools: Collection[str], estimands: Collection[str]) -> None:
+    """Refuse a pool that has the name of an estimand.
+
+    Examples
+    --------
+    >>> check_pools(["alpha[1]"], ["alpha[1]", "alpha[2]"])
+    Traceback (most recent call last):
+        ...
+    p0sim.errors.InvalidStudyError: [measures.pool] names must not be those of estimands; \
+got 'alpha[1]'
+    """
+    taken = set(estimands)
+    for name in pools:
+        if name in taken:
+            raise InvalidStudyError(
+                f"[measures.pool] names must not be those of estimands; got {name!r}"
+            )
 
 
 def read_methods(tables: Mapping[str, object]) -> dict[str, Method]:
@@ -136,16 +224,21 @@ the function does all of it
     if not tables:
         raise InvalidStudyError("[methods] must hold at least one method; got none")
     methods = {name: _read_method(table, f"[methods.{name}]") for name, table in tables.items()}
-    check_labels(methods)
+    check_shown(methods)
     return methods
 
 
-def check_labels(methods: Mapping[str, Method | LabelSection]) -> None:
-    """Refuse two methods that tables and figures could not tell apart."""
+def check_shown(methods: Mapping[str, Method | LabelSection]) -> None:
+    """Refuse two methods that tables could not tell apart, and two references."""
     shown = [method.label or name for name, method in methods.items()]
     for label in shown:
         if not label.strip() or shown.count(label) > 1:
             raise InvalidStudyError(f"[methods] labels must differ and not be empty; got {label!r}")
+    references = [name for name, method in methods.items() if method.reference]
+    if len(references) > 1:
+        raise InvalidStudyError(
+            f"[methods] reference = true must stand at one method; got {', '.join(references)}"
+        )
 
 
 def _read_method(table: object, place: str) -> Method:

@@ -36,5 +36,7 @@ def merge_studies(directory: str | Path, others: Sequence[str | Path]) -> MergeS
     frames = [open_study(each).predictions for each in (directory, *sources)]
     known = [frame for frame in frames if len(frame)]
     if known:
-        write_predictions(directory, pd.concat(known, ignore_index=True).drop_duplicates())
+        united = pd.concat(known, ignore_index=True)
+        keys = ["cell", "method", "estimand"]
+        write_predictions(directory, united.drop_duplicates(keys))
     return summary

@@ -19,6 +19,7 @@ from p0sim.errors import InvalidStudyError
 from p0sim.experiments.registry import StudyExperiment, load_experiment
 from p0sim.performance.stopping import checkpoints, coverage_is_precise
 from p0sim.replicate import Cell
+from p0sim.studies.reading import nulls_of
 from p0sim.studies.results import (
     PREDICTION_COLUMNS,
     RESULTS,
@@ -168,18 +169,36 @@ class Study:
         checked = _options(options)
         directory = Path(directory or self.default_directory(checked.reps, checked.shard))
         summary = run_study(self.file, self.experiment, self.cells, directory, checked, self.rule())
-        if summary.n_done or read_predictions(directory) is None:
+        kept = read_predictions(directory)
+        if summary.n_done or kept is None or nulls_of(kept) != self.nulls():
             write_predictions(directory, self.predictions())
         return StudyResults(directory), summary
 
     def predictions(self) -> pd.DataFrame:
-        """Coverage that large-sample theory predicts, one row a cell, method and estimand."""
+        """What is known before any data, one row a cell, method and estimand.
+
+        Returns
+        -------
+        DataFrame
+            cell, method, estimand, predicted_coverage by large-sample theory, and null_value, what
+            the estimand is tested against.
+        """
+        nulls = self.nulls()
         rows = [
-            (cell.id, *predicted)
+            (cell.id, method, estimand, coverage, nulls.get((cell.id, estimand), 0.0))
             for cell in self.cells
-            for predicted in self.experiment.predicted(cell)
+            for method, estimand, coverage in self.experiment.predicted(cell)
         ]
         return pd.DataFrame(rows, columns=PREDICTION_COLUMNS)
+
+    def nulls(self) -> dict[tuple[str, str], float]:
+        """What estimands are tested against by cell and estimand, where that is not 0."""
+        return {
+            (cell.id, estimand): null
+            for cell in self.cells
+            for estimand, null in self.experiment.nulls(cell).items()
+            if null != 0
+        }
 
 
 def extend_study(directory: str | Path, reps: int, **options: Any) -> StudyResults:

@@ -132,7 +132,7 @@ def test_closed_forms_at_L_0_agree_with_an_independent_table():
         widths, spreads = {}, {}
         for name, spec in study.specs.items():
             covariance = model_covariance(here.model, tau, spec.margins, spec.variance)
-            errors = np.sqrt(covariance.contrast_variances(here.weights))
+            errors = np.sqrt(here.targets.variances(covariance))
             widths[name], spreads[name] = 2 * stats.norm.ppf(0.975) * errors[0], errors[1]
         assert widths["S"] == pytest.approx(row["naive_ci_length"], abs=5.1e-5)
         assert widths["balanced"] == pytest.approx(row["corrected_ci_length"], abs=5.1e-5)
@@ -173,6 +173,10 @@ def test_the_truth_can_be_a_network_or_parameters_in_a_file(tmp_path):
 def test_identity_knows_what_matters_and_not_the_labels(tmp_path):
     labelled = {**METHODS, "paper": {**METHODS["paper"], "label": "Wang et al."}}
     assert experiment(labelled).identity() == experiment().identity()
+    marked = {**METHODS, "paper": {**METHODS["paper"], "reference": True}}
+    assert experiment(marked).identity() == experiment().identity()
+    pooled = experiment(measures={"pool": {"senders": "alpha[*]"}})
+    assert pooled.identity() == experiment().identity()
     changed = {**METHODS, "paper": {**METHODS["paper"], "variance": "exact"}}
     assert experiment(changed).identity() != experiment().identity()
 
@@ -205,6 +209,31 @@ def test_identity_is_that_of_results_written_before_there_were_custom_methods():
         "model": {"theta": "linear"},
         "share_network_across": [],
     }
+
+
+def test_a_null_is_no_part_of_what_is_estimated():
+    table = {"contrast": "alpha[1]", "null": 0.5}
+    plain = experiment(estimands={"contrasts": ["alpha[1]", "beta[1]"]})
+    tested = experiment(estimands={"contrasts": [table, "beta[1]"]})
+    assert tested.identity() == plain.identity()
+    assert tested.content(cell()) == plain.content(cell())
+    assert tested.nulls(cell()) == {"alpha[1]": 0.5, "beta[1]": 0.0}
+
+
+def test_every_node_is_estimated_as_if_it_were_written_out():
+    each = [f"alpha[{node}]" for node in range(1, 21)] + [f"beta[{node}]" for node in range(1, 20)]
+    short = experiment(estimands={"contrasts": ["alpha[*]", "beta[*]"]})
+    long = experiment(estimands={"contrasts": each})
+    assert short.estimand_names(cell()) == tuple(each)
+    assert run(short, cell()) == run(long, cell())
+
+
+def test_a_pool_called_as_an_estimand_of_the_cell_is_refused():
+    study = experiment(measures={"pool": {"alpha[1]": "alpha[*]"}})
+    with pytest.raises(
+        InvalidStudyError, match=r"must not be those of estimands; got 'alpha\[1\]'"
+    ):
+        study.require(cell())
 
 
 def test_a_changed_parameter_file_is_another_study(tmp_path):

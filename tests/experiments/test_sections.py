@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from p0sim.errors import InvalidStudyError
-from p0sim.experiments.sections import read_measures, read_methods
+from p0sim.experiments.sections import (
+    check_pools,
+    read_estimands,
+    read_measures,
+    read_methods,
+)
 
 
 def test_without_a_table_the_level_is_95_percent_and_nothing_stops():
@@ -65,6 +70,11 @@ def test_sections_are_frozen():
         ),
         ({"stop": {"coverage_mcse": 0.1, "min_reps": 20.5}}, "min_reps must be a valid integer"),
         ([], "[measures] must be a table"),
+        ({"pool": 3}, "[measures] pool must be a valid dictionary; got 3"),
+        ({"pool": {"senders": 3}}, "[measures] pool.senders must be a valid string; got 3"),
+        ({"pool": {"senders": " "}}, "[measures.pool] senders must be a pattern of estimands"),
+        ({"pool": {"theta": "alpha[*]"}}, "[measures.pool] names must not be empty or 'theta'"),
+        ({"pool": {" ": "alpha[*]"}}, "[measures.pool] names must not be empty or 'theta'"),
     ],
 )
 def test_a_table_of_measures_that_breaks_a_rule_is_told_in_one_line(table, message):
@@ -81,9 +91,48 @@ def test_a_table_of_measures_that_breaks_a_rule_is_told_in_one_line(table, messa
         ({"a": 3}, "[methods.a] must be a table"),
         ({"a": {}, "b": {"label": "a"}}, "[methods] labels must differ and not be empty; got 'a'"),
         ({"a": {"label": " "}}, "[methods] labels must differ and not be empty; got ' '"),
+        (
+            {"a": {"reference": True}, "b": {}, "c": {"reference": True}},
+            "[methods] reference = true must stand at one method; got a, c",
+        ),
+        ({"a": {"reference": "yes"}}, "[methods.a] reference must be a valid boolean; got 'yes'"),
     ],
 )
 def test_methods_that_break_a_rule_are_told_in_one_line(tables, message):
     with pytest.raises(InvalidStudyError) as caught:
         read_methods(tables)
     assert message in str(caught.value)
+
+
+def test_a_contrast_is_a_text_or_a_table_with_its_null():
+    read = read_estimands({"contrasts": ["alpha[1]", {"contrast": "beta[1]", "null": 1}]})
+    assert [(entry.contrast, entry.null) for entry in read.contrasts] == [
+        ("alpha[1]", 0.0),
+        ("beta[1]", 1.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("contrasts", "message"),
+    [
+        ("alpha[1]", "[estimands] contrasts must be a valid list; got 'alpha[1]'"),
+        ([3], "[estimands] contrasts must hold texts or tables {contrast = TEXT, null = NUMBER}"),
+        ([{"null": 1}], "[estimands] contrasts needs the key 'contrast'"),
+        ([{"contrast": "alpha[1]", "nul": 1}], "did you mean 'null'?"),
+        ([{"contrast": "alpha[1]", "null": "1"}], "null must be a valid number; got '1'"),
+        ([{"contrast": "alpha[1]", "null": float("inf")}], "null must be a finite number; got inf"),
+    ],
+)
+def test_contrasts_that_break_a_rule_are_told_in_one_line(contrasts, message):
+    with pytest.raises(InvalidStudyError) as caught:
+        read_estimands({"contrasts": contrasts})
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_pool_may_not_be_called_as_an_estimand():
+    check_pools(["senders"], ["alpha[1]"])
+    with pytest.raises(
+        InvalidStudyError, match=r"must not be those of estimands; got 'alpha\[1\]'"
+    ):
+        check_pools(["senders", "alpha[1]"], ["alpha[1]"])
