@@ -11,6 +11,7 @@ import typer
 from p0sim.cli.app import app, say
 from p0sim.cli.words import print_frame
 
+COLUMNS_PAGE = "columns.md"
 Directory = Annotated[Path, typer.Argument(help="Results folder of a study.")]
 
 
@@ -92,7 +93,9 @@ def table(
 
 @app.command()
 def report(
-    directory: Directory,
+    directory: Annotated[
+        Path, typer.Argument(help="Results folder of a study, or a report to draw again.")
+    ],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Report folder. [default: reports/NAME]")
     ] = None,
@@ -101,9 +104,9 @@ def report(
 
     Example: p0sim report results/coverage
     """
-    from p0sim.studies.results import open_study
+    from p0sim.studies.reporting import make_report
 
-    print(open_study(directory).write_report(output))
+    print(make_report(directory, output))
 
 
 @app.command()
@@ -114,14 +117,29 @@ def export(
         Path | None, typer.Option("-o", "--output", help="Folder. [default: DIRECTORY/csv]")
     ] = None,
 ) -> None:
-    """Write every frame of a study as CSV, with all digits.
+    """Write every frame of a study as CSV, with all digits, and what its columns mean.
 
     Example: p0sim export results/coverage --csv
     """
+    from p0sim.report.dictionary import columns_page
     from p0sim.studies.results import open_study
 
-    for path in open_study(directory).export(output):
+    paths = open_study(directory).export(output)
+    page = paths[0].with_name(COLUMNS_PAGE)
+    page.write_text(columns_page(), encoding="utf-8", newline="\n")
+    for path in (*paths, page):
         print(path)
+
+
+@app.command()
+def columns() -> None:
+    """Print what every column and every measure means, as Markdown.
+
+    Example: p0sim columns
+    """
+    from p0sim.report.dictionary import columns_page
+
+    print(columns_page(), end="")
 
 
 @app.command()

@@ -90,12 +90,65 @@ def blank_repeats(lines: Sequence[Line]) -> list[Line]:
     return blanked
 
 
-def panels(grid: Grid, widths: Sequence[int], room: int) -> list[Grid]:
-    """Split a grid so that its columns fit, between outer headings where that is possible."""
-    pieces = fitting(grid, widths, room, (0, len(widths)), 0)
+@dataclass(frozen=True)
+class Ruler:
+    """How wide things are.
+
+    Attributes
+    ----------
+    gap : int
+        Characters between columns.
+    length : callable
+        Characters of a text in print.
+    """
+
+    gap: int
+    length: Callable[[str], int] = len
+
+    def heading(self, heading: Heading) -> int:
+        """Characters of a heading; " = " stands between its name and its level."""
+        name = self.length(heading.name)
+        return self.length(heading.level) + (name + 3 if name else 0)
+
+    def labels(self, grid: Grid) -> list[int]:
+        """Characters of each column of row labels."""
+        return [
+            max(self.length(name), *(self.length(line.labels[i]) for line in grid.lines))
+            for i, name in enumerate(grid.row_names)
+        ]
+
+    def columns(self, grid: Grid) -> list[int]:
+        """Characters of each column, the last of those under a wide heading widened."""
+        widths = [
+            max(self.heading(column[-1]), *(self.length(line.cells[i]) for line in grid.lines))
+            for i, column in enumerate(grid.columns)
+        ]
+        for depth in range(len(grid.columns[0]) - 1):
+            start = 0
+            for heading, span in grid.spanners(depth):
+                # a blank stands on either side of a heading over several columns
+                lacks = self.heading(heading) + 2 - self.over(widths[start : start + span])
+                start += span
+                widths[start - 1] += max(lacks, 0)
+        return widths
+
+    def over(self, widths: Sequence[int]) -> int:
+        """Characters over several columns and the gaps between them."""
+        return sum(widths) + self.gap * (len(widths) - 1)
+
+
+def panels(grid: Grid, ruler: Ruler, width: int) -> list[Grid]:
+    """Split a grid so that its lines fit, between outer headings where that is possible."""
+    labels = ruler.labels(grid)
+    room = width - ruler.over(labels) - ruler.gap
+
+    def fits(run: tuple[int, int]) -> bool:
+        return ruler.over(ruler.columns(grid.panel(*run))) <= room
+
+    pieces = fitting(grid, fits, (0, len(grid.columns)), 0)
     joined = [pieces[0]]
     for first, last in pieces[1:]:
-        if sum(widths[joined[-1][0] : last]) <= room:
+        if fits((joined[-1][0], last)):
             joined[-1] = (joined[-1][0], last)
         else:
             joined.append((first, last))
@@ -103,30 +156,14 @@ def panels(grid: Grid, widths: Sequence[int], room: int) -> list[Grid]:
 
 
 def fitting(
-    grid: Grid, widths: Sequence[int], room: int, run: tuple[int, int], depth: int
+    grid: Grid, fits: Callable[[tuple[int, int]], bool], run: tuple[int, int], depth: int
 ) -> list[tuple[int, int]]:
     """A run of columns, cut at the headings of the first header row that makes it fit."""
-    if sum(widths[slice(*run)]) <= room or depth == len(grid.columns[0]):
+    if depth == len(grid.columns[0]) or fits(run):
         return [run]
     pieces, start = [], 0
     for _, span in grid.spanners(depth):
         if run[0] <= start < run[1]:
-            pieces += fitting(grid, widths, room, (start, start + span), depth + 1)
+            pieces += fitting(grid, fits, (start, start + span), depth + 1)
         start += span
     return pieces
-
-
-def column_widths(grid: Grid) -> list[int]:
-    """Characters of each column: its cells and its innermost heading."""
-    return [
-        max(len(str(column[-1])), *(len(line.cells[i]) for line in grid.lines))
-        for i, column in enumerate(grid.columns)
-    ]
-
-
-def label_widths(grid: Grid) -> list[int]:
-    """Characters of each column of row labels."""
-    return [
-        max(len(name), *(len(line.labels[i]) for line in grid.lines))
-        for i, name in enumerate(grid.row_names)
-    ]

@@ -5,22 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import groupby
 
-from p0sim.report.grid import Grid, Line, column_widths, label_widths, panels
+from p0sim.report.grid import Grid, Line, Ruler, panels
 from p0sim.report.notation import escape_latex, latex
 
-LATEX_WIDTH = 90
+# Digits of footnotesize in a line of the article class.
+LATEX_WIDTH = 76
 LATEX_LINES = 40
+# Space between columns, in digits.
+GAP = 2
+SMALL_SPACE = "2pt"
 
 
-def as_latex(grid: Grid) -> str:
+def as_latex(grid: Grid, width: int) -> str:
     """Tabulars in booktabs style: narrow enough for a page, broken between groups of rows."""
-    room = LATEX_WIDTH - sum(label_widths(grid)) - len(grid.row_names)
-    widths = [size + 1 for size in column_widths(grid)]
+    ruler = Ruler(GAP, printed_length)
     tabulars = [
         latex_tabular(replace(panel, lines=lines))
-        for panel in panels(grid, widths, room)
+        for panel in panels(grid, ruler, width)
         for lines in latex_pages(panel)
     ]
     note = [rf"\par\noindent {escape_latex(grid.note)}\par"] if grid.note else []
@@ -60,11 +64,11 @@ def latex_tabular(grid: Grid) -> str:
         body += [r"\midrule"] if number else []
         if group:
             title = ", ".join(heading.text(latex) for heading in group)
-            body.append(rf"\multicolumn{{{n_labels + n_columns}}}{{l}}{{{title}}} \\")
-            body.append(rf"\cmidrule(r){{1-{n_labels}}}")
+            body.append(rf"\multicolumn{{{n_labels + n_columns}}}{{l}}{{\itshape {title}}} \\")
+            body.append(rf"\addlinespace[{SMALL_SPACE}]")
         for i, line in enumerate(lines):
             new_block = i > 0 and n_labels > 1 and line.labels[0] != ""
-            body += [r"\addlinespace"] if new_block else []
+            body += [rf"\addlinespace[{SMALL_SPACE}]"] if new_block else []
             body.append(latex_row([*map(latex, line.labels), *map(latex_cell, line.cells)]))
     return "\n".join(
         [
@@ -103,3 +107,19 @@ def latex_row(cells: Sequence[str]) -> str:
 def latex_cell(text: str) -> str:
     """A cell's numbers with true minus signs."""
     return re.sub(r"(?<!\w)-(?=\d)", "$-$", escape_latex(text))
+
+
+@lru_cache(maxsize=4096)
+def printed_length(text: str) -> int:
+    """Characters that a text has in print, mathematics included.
+
+    Examples
+    --------
+    >>> printed_length("alpha[10]-alpha[11]"), printed_length("sqrt(log(n))"), printed_length("a_b")
+    (7, 6, 4)
+    """
+    functions = re.sub(r"\\(log|exp)(?![a-z])", r"\1", latex(text))
+    signs = re.sub(r"\\[A-Za-z]+", "x", functions)
+    # % and & take the room of two digits
+    escaped = re.sub(r"\\.", "xx", signs)
+    return len(re.sub(r"[${}^_]", "", escaped))

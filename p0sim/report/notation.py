@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+import unicodedata
+import warnings
 
 # Labels with other characters stay plain text: they are not safe inside mathematics.
-TERM = r"(?:alpha|beta)\[[A-Za-z0-9]+\]"
+TERM = r"(?:\d+(?:\.\d+)?\*)?(?:alpha|beta)\[[A-Za-z0-9]+\]"
 CONTRAST = re.compile(rf"-?{TERM}(?:[+-]{TERM})*")
 SYMBOLS = {
     "alpha": r"\alpha",
@@ -24,11 +26,36 @@ LATEX_SPECIAL = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
+    "'": r"\textquotesingle{}",
+    "`": r"\textasciigrave{}",
     "–": "--",
+    "—": "---",
     "−": "$-$",
+    "\u200b": "{}",
     **{character: "\\" + character for character in "&%$#_{}"},
 }
-GREEK = {"α": r"$\alpha$", "β": r"$\beta$", "ε": r"$\varepsilon$", "θ": r"$\theta$"}
+SMALL_GREEK = (
+    "alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu nu xi o pi rho "
+    "varsigma sigma tau upsilon varphi chi psi omega"
+)
+CAPITAL_GREEK = "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
+COMMANDS = {
+    **dict(zip("αβγδεζηθικλμνξοπρςστυφχψω", SMALL_GREEK.split(), strict=True)),
+    **dict(zip("ΓΔΘΛΞΠΣΥΦΨΩ", CAPITAL_GREEK.split(), strict=True)),
+    **{"µ": "mu", "ϵ": "epsilon", "ϑ": "vartheta", "ϕ": "phi"},
+    **{"≤": "leq", "≥": "geq", "≠": "neq", "≈": "approx", "→": "to", "∞": "infty", "√": "surd"},
+}
+# What pdflatex does not know as text: mathematics, and letters that look like Latin ones.
+MATHEMATICAL = {
+    **{letter: f"$\\{command}$" for letter, command in COMMANDS.items()},
+    "ο": "o",
+    **dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΧ", "ABEZHIKMNOPTX", strict=True)),
+    **{digit: f"$_{number}$" for number, digit in enumerate("₀₁₂₃₄₅₆₇₈₉")},
+    **{digit: f"$^{number}$" for number, digit in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
+}
+LATEX = LATEX_SPECIAL | MATHEMATICAL
+# Fonts join these pairs to other signs: -- to a dash, ,, to a quotation mark.
+JOINED = re.compile(r"(-(?=-)|,(?=,)|[?!](?=`))")
 OPERATORS: dict[type[ast.operator], tuple[str, int]] = {
     ast.Add: (" + ", 1),
     ast.Sub: (" - ", 1),
@@ -57,8 +84,18 @@ def mathtext(text: str) -> str:
 
 
 def escape_latex(text: str) -> str:
-    """Plain text that LaTeX prints as it stands."""
-    return "".join(LATEX_SPECIAL.get(c, GREEK.get(c, c)) for c in text)
+    r"""Plain text that LaTeX prints as it stands, with inputenc and T1 fonts.
+
+    Letters of other scripts than Latin and Greek are left as they are: pdflatex refuses them, other
+    engines do not.
+
+    Examples
+    --------
+    >>> escape_latex("μ_1 ≤ 5 %, a--b")
+    '$\\mu$\\_1 $\\leq$ 5 \\%, a-{}-b'
+    """
+    apart = JOINED.sub("\\1\u200b", unicodedata.normalize("NFC", text))
+    return "".join(LATEX.get(character, character) for character in apart)
 
 
 def mathematics(text: str) -> str | None:
@@ -66,7 +103,7 @@ def mathematics(text: str) -> str | None:
     if text in SYMBOLS:
         return SYMBOLS[text]
     if CONTRAST.fullmatch(text):
-        return re.sub(r"(alpha|beta)\[(\w+)\]", r"\\\1_{\2}", text)
+        return re.sub(r"(alpha|beta)\[(\w+)\]", r"\\\1_{\2}", text.replace("*", r"\,"))
     return formula(text)
 
 
@@ -79,7 +116,8 @@ def formula(text: str) -> str | None:
     ('\\sqrt{\\log n}', '\\log\\log n', None, None)
     """
     try:
-        tree = ast.parse(text.replace("^", "**"), mode="eval").body
+        with warnings.catch_warnings(action="ignore"):
+            tree = ast.parse(text.replace("^", "**"), mode="eval").body
         return None if isinstance(tree, ast.Constant | ast.Name) else _render(tree)[0]
     except (SyntaxError, ValueError):
         return None

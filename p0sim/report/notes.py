@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from p0sim.columns import MEASURES
 from p0sim.report.grid import Grid
-from p0sim.report.precision import DASH, FEW, is_proportion, printed_mcse
+from p0sim.report.precision import DASH, FEW, is_difference, is_proportion, printed_mcse
 from p0sim.report.selection import factors_of, labelled, levels_of
 
 # Measures that need no estimate.
@@ -28,9 +28,10 @@ def note_of(
     measured: Mapping[str, pd.DataFrame],
     keys: Sequence[str],
     labels: Mapping[str, str] | None,
+    remarks: Sequence[str] = (),
 ) -> str:
     """What a reader must know to read the table: cells, setting, replicates, Monte Carlo error."""
-    named = {name: meaning_of(name, unit="" if "%" in cell else " in %") for name in measured}
+    named = {name: meaning_of(name, with_unit="%" not in cell) for name in measured}
     others = [name for name in [*factors_of(targets), "method"] if name not in keys]
     fixed = [
         f"{labelled(name, labels)} = {labelled(levels_of(targets, name)[0], labels)}"
@@ -39,19 +40,55 @@ def note_of(
     sentences = [
         f"Cells: {cell.format(**named)}.",
         f"{', '.join(fixed)}." if fixed else "",
+        *remarks,
         replicates_sentence(targets["n_attempted"]),
         error_sentence(measured),
         existence_sentence(measured),
         few_sentence(measured),
-        f"{DASH}: no estimate in any replicate, or not in the design.",
+        dash_sentence(measured),
     ]
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def meaning_of(measure: str, unit: str) -> str:
-    """What a number in a cell is; proportions with their unit."""
+def meaning_of(measure: str, with_unit: bool) -> str:
+    """What a number in a cell is; shares and percentages with their unit."""
     meaning = MEASURES[measure].meaning if measure in MEASURES else measure
-    return meaning + unit if is_proportion(measure) else meaning
+    if not (with_unit and is_in_percent(measure)):
+        return meaning
+    points = is_difference(measure)
+    return f"{meaning} in percentage points" if points else f"{meaning} in %"
+
+
+def is_in_percent(measure: str) -> bool:
+    """Whether the printed numbers of a measure are percentages, or differences of such."""
+    known = measure in MEASURES and MEASURES[measure].kind == "percent"
+    return known or is_proportion(measure)
+
+
+def is_comparison(measure: str) -> bool:
+    """Whether a measure compares a method with the method of reference."""
+    return is_difference(measure) or measure == "rel_prec"
+
+
+def comparison_sentence(
+    performance: pd.DataFrame, measures: Sequence[str], labels: Mapping[str, str] | None
+) -> str:
+    """Which method others are compared with: the one that has no such measure."""
+    compared = [name for name in measures if is_comparison(name)]
+    if not compared:
+        return ""
+    rows = performance[performance["measure"].isin(compared)]
+    others = set(rows["method"])
+    left = [name for name in dict.fromkeys(performance["method"]) if name not in others]
+    named = labelled(left[0], labels) if len(left) == 1 else "the method of reference"
+    return f"Comparisons are with {named}, on the replicates where both have an estimate."
+
+
+def dash_sentence(measured: Mapping[str, pd.DataFrame]) -> str:
+    """What a dash means."""
+    compared = any(is_comparison(name) for name in measured)
+    partner = ", nothing to compare" if compared else ""
+    return f"{DASH}: no estimate in any replicate{partner}, or not in the design."
 
 
 def replicates_sentence(attempted: pd.Series) -> str:
@@ -70,14 +107,15 @@ def existence_sentence(measured: Mapping[str, pd.DataFrame]) -> str:
 
 
 def error_sentence(measured: Mapping[str, pd.DataFrame]) -> str:
-    """Largest and median Monte Carlo standard error of coverage, or of the first measure."""
-    name = "coverage" if "coverage" in measured else next(iter(measured))
+    """Largest and median Monte Carlo standard error of coverage, or of the first that has one."""
+    having = [name for name, rows in measured.items() if rows["mcse"].notna().any()]
+    if not having:
+        return ""
+    name = "coverage" if "coverage" in having else having[0]
     rows = firm_rows(measured[name])
     mcse = printed_mcse(name, rows)
-    if not np.isfinite(mcse).any():
-        return ""
     worst = int(np.nanargmax(mcse))
-    unit = " points" if is_proportion(name) else ""
+    unit = " points" if is_in_percent(name) else ""
     said = f"{mcse[worst]:.2g}{unit} ({rows['n_used'].iloc[worst]} estimates)"
     middle = float(np.nanmedian(mcse))
     return f"Largest Monte Carlo standard error of {name}: {said}, median {middle:.2g}{unit}."

@@ -5,7 +5,8 @@ its median Monte Carlo standard error there, at most two. A measure that is neit
 percentage may have more, up to four, where its median size in the table needs them to show two
 significant digits. A cell whose own error is more than ten times coarser prints fewer. A share of
 exactly 0 or 1 is printed as 0 or 100, and only such a share: any other gets the decimals that tell
-it from them.
+it from them. A p value, which has no Monte Carlo error, has three decimals or is "<0.001". A
+difference shows its sign.
 """
 
 from __future__ import annotations
@@ -26,12 +27,29 @@ MAX_DECIMALS_OF_NUMBERS = 4
 FEW = 30
 # of a measure without Monte Carlo error
 DECIMALS_OF_THEORY = 1
+DECIMALS_OF_P_VALUES = 3
+SMALLEST_P_VALUE = 10.0**-DECIMALS_OF_P_VALUES
 DASH = "–"
 
 
 def is_proportion(measure: str) -> bool:
     """Whether a measure is stored as 0..1 and printed as a percentage."""
     return measure in MEASURES and MEASURES[measure].kind == "proportion"
+
+
+def is_difference(measure: str) -> bool:
+    """Whether a measure is the difference of two methods."""
+    return measure.endswith("_diff")
+
+
+def is_p_value(measure: str) -> bool:
+    """Whether a measure is the p value of a test."""
+    return measure.startswith("normality")
+
+
+def scale_of(measure: str) -> float:
+    """What a stored value is multiplied with in print."""
+    return 100.0 if is_proportion(measure) else 1.0
 
 
 def printed_mcse(measure: str, rows: pd.DataFrame) -> FloatVector:
@@ -41,8 +59,8 @@ def printed_mcse(measure: str, rows: pd.DataFrame) -> FloatVector:
     sqrt(p (1-p)/(n+4)) with p = (x+2)/(n+4) (Agresti, Coull 1998).
     """
     mcse = rows["mcse"].to_numpy(np.float64)
-    if not is_proportion(measure):
-        return mcse
+    if not is_proportion(measure) or is_difference(measure):
+        return mcse * scale_of(measure)
     n = rows["n_used"].to_numpy(np.float64)
     p = (rows["value"].to_numpy(np.float64) * n + 2) / (n + 4)
     return 100 * np.where((mcse == 0) & (n > 0), np.sqrt(p * (1 - p) / (n + 4)), mcse)
@@ -99,14 +117,20 @@ def printed(measure: str, value: float, places: int) -> str:
     --------
     >>> printed("coverage", 0.9343, 1), printed("coverage", 1.0, 1), printed("bias", -0.001, 2)
     ('93.4', '100', '0.00')
-    >>> printed("fail_rate", 0.004, 0)
-    '0.4'
+    >>> printed("fail_rate", 0.004, 0), printed("bias_diff", 0.02, 2), printed("normality", 1e-7, 7)
+    ('0.4', '+0.02', '<0.001')
     """
     if math.isnan(value):
         return DASH
+    if is_p_value(measure):
+        small = f"<{SMALLEST_P_VALUE:.{DECIMALS_OF_P_VALUES}f}"
+        return small if value < SMALLEST_P_VALUE else f"{value:.{places}f}"
+    # Adding zero turns a rounded -0.0 into 0.0.
+    number = round(value * scale_of(measure), places) + 0.0
+    if is_difference(measure):
+        return f"{number:+.{places}f}" if number else f"{number:.{places}f}"
     if not is_proportion(measure):
-        # Adding zero turns a rounded -0.0 into 0.0.
-        return f"{round(value, places) + 0.0:.{places}f}"
+        return f"{number:.{places}f}"
     if value in (0.0, 1.0):
         return f"{100 * value:.0f}"
     while places < MAX_DECIMALS and round(100 * value, places) in (0.0, 100.0):
@@ -115,8 +139,18 @@ def printed(measure: str, value: float, places: int) -> str:
 
 
 def places_of(measure: str, rows: pd.DataFrame) -> list[int]:
-    """Decimals of a measure in every row of value, mcse, n_used."""
-    most = most_decimals(measure, rows["value"].to_numpy(np.float64))
+    """Decimals of a measure in every row of value, mcse, n_used.
+
+    p values too small to be printed have one digit: a frame holds them as numbers.
+    """
+    values = rows["value"].to_numpy(np.float64)
+    if is_p_value(measure):
+        small = [0 < value < SMALLEST_P_VALUE for value in values.tolist()]
+        return [
+            digits_of(value) if tiny else DECIMALS_OF_P_VALUES
+            for value, tiny in zip(values.tolist(), small, strict=True)
+        ]
+    most = most_decimals(measure, values)
     return decimals(printed_mcse(measure, rows), most)
 
 
@@ -143,8 +177,8 @@ def printed_frame(
     """Levels, measures at printed precision, counts."""
     frame = levels.copy()
     for name, rows in measured.items():
-        scale, title = (100, f"{name}_pct") if is_proportion(name) else (1, name)
-        pairs = zip(rows["value"] * scale, places[name], strict=True)
+        title = f"{name}_pct" if is_proportion(name) else name
+        pairs = zip(rows["value"] * scale_of(name), places[name], strict=True)
         frame[title] = [round(value, digits) + 0.0 for value, digits in pairs]
     counts = targets[["n_attempted", "n_failed"]]
     return frame.assign(n_used=next(iter(measured.values()))["n_used"], **counts)

@@ -7,54 +7,34 @@ import textwrap
 from collections.abc import Sequence
 from html import escape
 
-from p0sim.report.grid import Grid, Heading, Line, column_widths, label_widths, panels
+from p0sim.report.grid import Grid, Line, Ruler, panels
 
 GAP = "  "
+RULER = Ruler(gap=len(GAP))
+CAPTION = '<caption style="caption-side: bottom; text-align: left">'
 
 
 def as_text(grid: Grid, width: int) -> str:
     """Aligned columns in panels of at most `width` characters a line."""
-    gap = len(GAP)
-    room = width - sum(label_widths(grid)) - gap * len(grid.row_names)
-    parts = [
-        text_panel(panel)
-        for panel in panels(grid, [size + gap for size in column_widths(grid)], room + gap)
-    ]
+    parts = [text_panel(panel, width) for panel in panels(grid, RULER, width)]
     note = "\n".join(textwrap.wrap(grid.note, width))
     return "\n\n".join([*parts, note] if note else parts)
 
 
-def text_panel(grid: Grid) -> str:
+def text_panel(grid: Grid, width: int) -> str:
     """One panel: header rows, rules, groups of lines."""
-    left, right = label_widths(grid), column_widths(grid)
-    for depth in range(len(grid.columns[0]) - 1):
-        right = widened(grid.spanners(depth), right)
+    left, right = RULER.labels(grid), RULER.columns(grid)
     rule = GAP.join("-" * size for size in [*left, *right])
     header = [text_header(grid, depth, left, right) for depth in range(len(grid.columns[0]))]
     body: list[str] = []
     for number, (group, lines) in enumerate(grid.groups()):
         body += [""] if number else []
-        body += [", ".join(map(str, group))] if group else []
+        body += textwrap.wrap(", ".join(map(str, group)), width)
         for line in lines:
             labels = [label.ljust(size) for label, size in zip(line.labels, left, strict=True)]
             cells = [grid.aligned(cell, size) for cell, size in zip(line.cells, right, strict=True)]
             body.append(GAP.join([*labels, *cells]))
     return "\n".join(text.rstrip() for text in [rule, *header, rule, *body, rule])
-
-
-def widened(spanners: Sequence[tuple[Heading, int]], widths: Sequence[int]) -> list[int]:
-    """Widths where every spanner has room, what is missing added to its last column."""
-    widths, start = list(widths), 0
-    for heading, span in spanners:
-        lacks = len(str(heading)) - spanned(widths[start : start + span])
-        widths[start + span - 1] += max(lacks, 0)
-        start += span
-    return widths
-
-
-def spanned(widths: Sequence[int]) -> int:
-    """Characters over several columns and the gaps between them."""
-    return sum(widths) + len(GAP) * (len(widths) - 1)
 
 
 def text_header(grid: Grid, depth: int, left: Sequence[int], right: Sequence[int]) -> str:
@@ -64,7 +44,7 @@ def text_header(grid: Grid, depth: int, left: Sequence[int], right: Sequence[int
     parts = [name.ljust(size) for name, size in zip(names, left, strict=True)]
     start = 0
     for heading, span in grid.spanners(depth):
-        room = spanned(right[start : start + span])
+        room = RULER.over(right[start : start + span])
         parts.append(grid.aligned(str(heading), room) if last else f" {heading} ".center(room, "-"))
         start += span
     return GAP.join(parts)
@@ -87,11 +67,11 @@ def as_markdown(grid: Grid) -> str:
 
 def markdown(text: str) -> str:
     """Text without meaning to Markdown."""
-    return re.sub(r"([\\`*_|<>&~$])", r"\\\1", text)
+    return re.sub(r"([\\`*_|<>&~$]|\](?=[(\[:]))", r"\\\1", text)
 
 
 def as_html(grid: Grid) -> str:
-    """A table element: header rows with spans, one body a group, the note below."""
+    """A table element: header rows with spans, one body a group, the note as its caption."""
     depths = range(len(grid.columns[0]))
     head = "".join(f"<tr>{html_header(grid, depth)}</tr>\n" for depth in depths)
     span = len(grid.row_names) + len(grid.columns)
@@ -101,8 +81,8 @@ def as_html(grid: Grid) -> str:
         bodies += "<tbody>\n"
         bodies += f'<tr><th colspan="{span}" scope="rowgroup">{title}</th></tr>\n' if group else ""
         bodies += "".join(f"<tr>{html_line(line)}</tr>\n" for line in lines) + "</tbody>\n"
-    note = f"<p>{escape(grid.note)}</p>\n" if grid.note else ""
-    return f'<table class="paper">\n<thead>\n{head}</thead>\n{bodies}</table>\n{note}'
+    note = f"{CAPTION}{escape(grid.note)}</caption>\n" if grid.note else ""
+    return f'<table class="paper">\n{note}<thead>\n{head}</thead>\n{bodies}</table>\n'
 
 
 def html_header(grid: Grid, depth: int) -> str:
@@ -120,6 +100,8 @@ def html_header(grid: Grid, depth: int) -> str:
 
 
 def html_line(line: Line) -> str:
-    """Cells of one line."""
-    labels = "".join(f'<th scope="row">{escape(label)}</th>' for label in line.labels)
+    """Cells of one line; a label that is that of the line above heads nothing."""
+    labels = "".join(
+        f'<th scope="row">{escape(label)}</th>' if label else "<td></td>" for label in line.labels
+    )
     return labels + "".join(f"<td>{escape(cell)}</td>" for cell in line.cells)

@@ -9,15 +9,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
-from p0sim.columns import WHOLE_FIT
 from p0sim.errors import InvalidStudyError
 from p0sim.report.grid import Grid, Heading, Line
-from p0sim.report.latex_table import as_latex
+from p0sim.report.latex_table import LATEX_WIDTH, as_latex
+from p0sim.report.layout import (
+    chosen_rows,
+    layout,
+    ordered_keys,
+    require_told_apart,
+    table_entries,
+    without_many,
+)
 from p0sim.report.notes import (
     FIGURE_SPACE,
+    comparison_sentence,
     daggers,
     note_of,
     with_daggers,
@@ -26,13 +33,7 @@ from p0sim.report.notes import (
 )
 from p0sim.report.precision import DASH, cell_texts, places_of, printed_frame
 from p0sim.report.renderings import as_html, as_markdown, as_text
-from p0sim.report.selection import (
-    factors_of,
-    labelled,
-    level_texts,
-    select,
-    varying,
-)
+from p0sim.report.selection import labelled, level_texts
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
 CELL = "{coverage} ({ci_width}) [{fail_rate}]"
 # of studies that estimate no contrasts
 CELL_OF_FITS = "{sup_error_median} [{fail_rate}]"
-TARGET = ["cell", "method", "estimand"]
-STATISTICS = ["value", "mcse", "n_used"]
 # Levels that speak for themselves: "paper", not "method = paper".
 PLAIN = {"method", "estimand"}
 TEXT_WIDTH = 100
@@ -72,9 +71,18 @@ class PaperTable:
         """A pipe table and its note, written to `path` if there is one."""
         return _written(as_markdown(self.grid), path)
 
-    def to_latex(self, path: str | Path | None = None) -> str:
-        r"""Tabulars for \input; needs \usepackage{booktabs} and no other package."""
-        return _written(with_latex_daggers(as_latex(self.grid)), path)
+    def to_latex(self, path: str | Path | None = None, width: int = LATEX_WIDTH) -> str:
+        r"""Tabulars for \input; needs \usepackage{booktabs} and no other package.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where to write it as well.
+        width : int
+            Digits of footnotesize that fit into a line: 76 in an article, about 180
+            in one turned to landscape. A wider table is split into panels.
+        """
+        return _written(with_latex_daggers(as_latex(self.grid, width)), path)
 
     def to_html(self, path: str | Path | None = None) -> str:
         """A `table` element without outside resources."""
@@ -118,8 +126,10 @@ def paper_table(
         As `p0sim.performance.summarise.performance` gives it.
     rows, cols : sequence of str, optional
         Factors, "method" or "estimand", the outermost first. Left out: the
-        paper's layout, contrasts within n by L within epsilon. A factor stands
-        for its rule where the frame has one.
+        paper's layout, contrasts within n by L within epsilon; where a cell has
+        more than 30 single parameters and anything else, pools or contrasts,
+        the parameters are left out. A factor stands for its rule where the
+        frame has one.
     cell : str, optional
         Template over names of measures, without formats. Measures of the whole
         fit, such as fail_rate, stand beside every estimand of the fit. Left out:
@@ -164,7 +174,9 @@ def paper_table(
     """
     cell = default_cell(performance) if cell is None else cell
     measures = measures_in(cell, performance)
-    targets, measured = table_entries(chosen_rows(performance, where), measures)
+    chosen = chosen_rows(performance, where)
+    shown = chosen if rows or "estimand" in (where or {}) else without_many(chosen, measures)
+    targets, measured = table_entries(shown, measures)
     rows, cols, groups = layout(targets, rows, cols, group_rows)
     keys = [*groups, *rows, *cols]
     require_told_apart(targets, keys)
@@ -174,7 +186,11 @@ def paper_table(
     frame = printed_frame(
         levels.map(lambda text: labelled(text, labels)), targets, measured, places
     )
-    said = note_of(cell, targets, measured, keys, labels) if note is None else note
+    remarks = [
+        comparison_sentence(performance, measures, labels),
+        "Single parameters are left out." if len(shown) < len(chosen) else "",
+    ]
+    said = note_of(cell, targets, measured, keys, labels, remarks) if note is None else note
     grid = grid_of(levels, texts, (rows, cols, groups), cell, said, labels)
     return PaperTable(frame.rename(columns=dict(labels or {})), with_digits_aligned(grid))
 
@@ -213,66 +229,6 @@ def fields_in(cell: str) -> list[str]:
     return [name for _, name, _, _ in parts if name is not None]
 
 
-def chosen_rows(performance: pd.DataFrame, where: Mapping[str, object] | None) -> pd.DataFrame:
-    """Rows at the levels asked for; measures of the whole fit stay beside any estimand."""
-    elsewhere = {name: level for name, level in (where or {}).items() if name != "estimand"}
-    rows = select(performance.reset_index(drop=True), elsewhere)
-    if "estimand" not in (where or {}):
-        return rows
-    wanted = select(rows, {"estimand": (where or {})["estimand"]}).index
-    return rows[rows.index.isin(wanted) | (rows["estimand"] == WHOLE_FIT)]
-
-
-def table_entries(
-    performance: pd.DataFrame, measures: Sequence[str]
-) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
-    """Targets of the table, one a row, and what each measure says of them, row by row."""
-    of = {name: performance[performance["measure"] == name] for name in measures}
-    whole_fit = {name for name, rows in of.items() if (rows["estimand"] == WHOLE_FIT).all()}
-    shown = [rows for name, rows in of.items() if name not in whole_fit] or list(of.values())
-    targets = pd.concat(shown).drop_duplicates(TARGET).sort_index().reset_index(drop=True)
-    targets = targets.drop(columns=["measure", *STATISTICS])
-    measured = {}
-    for name, rows in of.items():
-        on = TARGET[:2] if name in whole_fit else TARGET
-        joined = targets[on].merge(rows[[*on, *STATISTICS]], on=on, how="left", validate="m:1")
-        measured[name] = joined.assign(n_used=joined["n_used"].fillna(0).astype(np.int64))
-    return targets, measured
-
-
-def layout(
-    targets: pd.DataFrame,
-    rows: Sequence[str] | None,
-    cols: Sequence[str] | None,
-    groups: Sequence[str] | None,
-) -> tuple[list[str], list[str], list[str]]:
-    """Rows, columns and groups of rows; the paper's where none are given."""
-    moving = varying(targets, [*factors_of(targets), "method", "estimand"])
-    given = {*(rows or ()), *(cols or ()), *(groups or ())}
-    left = [name for name in moving if name not in given]
-    if rows is None:
-        rows = [name for name in ("n", "estimand") if name in left] or ["estimand"]
-    if cols is None:
-        cols = [name for name in ("epsilon", "L") if name in left]
-        cols = cols or [name for name in ("method",) if name in left]
-    left = [name for name in left if name not in {*rows, *cols}]
-    return list(rows), list(cols), left if groups is None else list(groups)
-
-
-def require_told_apart(targets: pd.DataFrame, keys: list[str]) -> None:
-    """Refuse a layout that would put two targets into one cell of the table."""
-    levels = pd.DataFrame({name: level_texts(targets, name) for name in keys})
-    if len(set(keys)) < len(keys):
-        raise InvalidStudyError(f"rows, cols and group_rows must differ; got {', '.join(keys)}")
-    if levels.duplicated().any():
-        others = [*factors_of(targets), "method", "estimand"]
-        mixed = [name for name in varying(targets, others) if name not in keys]
-        raise InvalidStudyError(
-            f"rows, cols, group_rows and where must tell all cells apart; "
-            f"got several levels of {', '.join(mixed)}"
-        )
-
-
 def grid_of(
     levels: pd.DataFrame,
     texts: Sequence[str],
@@ -286,10 +242,10 @@ def grid_of(
 
     def headings(names: Sequence[str], key: tuple[str, ...]) -> tuple[Heading, ...]:
         pairs = zip(names, key, strict=True)
-        return tuple(
-            Heading("" if n in PLAIN else labelled(n, labels), labelled(k, labels))
-            for n, k in pairs
-        )
+        return tuple(Heading("" if n in PLAIN else seen(n), seen(k)) for n, k in pairs)
+
+    def seen(text: str) -> str:
+        return " ".join(labelled(text, labels).splitlines())
 
     alone = (Heading("", re.sub("[{}]", "", cell)),)
     columns, lines = ordered_keys(levels, cols), ordered_keys(levels, [*groups, *rows])
@@ -300,12 +256,12 @@ def grid_of(
     found = dict(zip(zip(*places, strict=True), texts, strict=True))
     split = len(groups)
     return Grid(
-        row_names=tuple(labelled(name, labels) for name in rows),
+        row_names=tuple(map(seen, rows)),
         columns=tuple(headings(cols, key) or alone for key in columns),
         lines=tuple(
             Line(
                 headings(groups, key[:split]),
-                tuple(labelled(level, labels) for level in key[split:]),
+                tuple(map(seen, key[split:])),
                 tuple(found.get((key, column), DASH) for column in columns),
             )
             for key in lines
@@ -313,18 +269,3 @@ def grid_of(
         note=note,
         left_aligned=cell.count("{") > 1,
     )
-
-
-def ordered_keys(levels: pd.DataFrame, names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Combinations of levels that occur, each level in its order of appearance under those before.
-
-    alpha[1] may come first under one n and last under another: the study file's order is kept.
-    """
-    if not names:
-        return [()]
-    keys = list(dict.fromkeys(zip(*(levels[name] for name in names), strict=True)))
-    first: dict[tuple[str, ...], int] = {}
-    for place, key in enumerate(keys):
-        for depth in range(1, len(key) + 1):
-            first.setdefault(key[:depth], place)
-    return sorted(keys, key=lambda key: [first[key[: d + 1]] for d in range(len(key))])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from p0sim.report.notation import formula, latex, mathtext
+from p0sim.report.notation import escape_latex, formula, latex, mathtext
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,27 @@ def test_every_special_character_is_escaped():
 
 def test_matplotlib_takes_no_dollar_of_a_label_for_mathematics():
     assert mathtext("a $ b $") == r"a \$ b \$"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("αω ΓΩ", r"$\alpha$$\omega$ $\Gamma$$\Omega$"),
+        ("α₁²", r"$\alpha$$_1$$^2$"),
+        ("e\u0301", "é"),
+        ("a--b", "a-{}-b"),
+        ("don't", r"don\textquotesingle{}t"),
+        ("2*alpha[1]-alpha[2]", r"2*alpha[1]-alpha[2]"),
+    ],
+)
+def test_letters_and_signs_are_printed_as_they_stand(text, expected):
+    assert escape_latex(text) == expected
+
+
+def test_a_factor_before_a_parameter_is_mathematics():
+    assert latex("0.5*alpha[1]-alpha[2]") == r"$0.5\,\alpha_{1}-\alpha_{2}$"
+
+
+def test_texts_that_python_would_warn_of_are_plain_text():
+    assert formula("1is 2") is None
+    assert formula(r"'\d'") is None

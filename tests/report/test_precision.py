@@ -46,6 +46,15 @@ def test_measures_that_are_no_shares_keep_their_unit():
         ("fail_rate", 0.004, 0, "0.4"),
         ("ci_width", 0.0, 2, "0.00"),
         ("bias", -0.0004, 2, "0.00"),
+        ("bias_diff", 0.0213, 2, "+0.02"),
+        ("bias_diff", -0.0213, 2, "-0.02"),
+        ("bias_diff", 0.0004, 2, "0.00"),
+        ("coverage_diff", 0.0004, 1, "0.0"),
+        ("coverage_diff", 1.0, 1, "+100.0"),
+        ("normality", 0.0004, 4, "<0.001"),
+        ("normality", 0.0, 3, "<0.001"),
+        ("normality", 0.0512, 3, "0.051"),
+        ("normality_lilliefors", float("nan"), 3, "–"),
     ],
 )
 def test_only_an_exact_share_is_printed_as_0_or_100(measure, value, places, text):
@@ -72,3 +81,14 @@ def test_only_small_numbers_have_more_than_two_decimals(measure, values, most):
 @pytest.mark.parametrize(("mcse", "places"), [(0.0001, 3), (0.002, 3), (0.01, 2), (0.3, 1)])
 def test_small_numbers_have_no_more_decimals_than_their_mcse_allows(mcse, places):
     assert places_of("ci_width", rows([0.0412], [mcse], [100])) == [places]
+
+
+def test_the_error_of_a_difference_of_shares_is_in_points():
+    """A difference of 0 with error 0 is no binomial share."""
+    got = printed_mcse("coverage_diff", rows([0.02, 0.0], [0.012, 0.0], [100, 100]))
+    np.testing.assert_allclose(got, [1.2, 0.0])
+
+
+def test_p_values_have_three_decimals_and_tiny_ones_a_digit():
+    p_values = rows([0.2, 0.00034, 0.0, np.nan], np.nan, [100] * 4)
+    assert places_of("normality", p_values) == [3, 4, 3, 3]

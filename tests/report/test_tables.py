@@ -2,8 +2,6 @@
 
 import io
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 
 import numpy as np
@@ -15,7 +13,6 @@ from p0sim.errors import InvalidStudyError
 from p0sim.report.tables import paper_table
 
 HOSTILE = {"balanced": r"50%_noise & {more} #1 ~ ^ \ $x$ |", "epsilon": "privacy_loss"}
-PACKAGES = ("multirow", "makecell", "threeparttable", "siunitx", "longtable", "array", "tabularx")
 
 
 def test_the_default_is_the_papers_layout(measured):
@@ -112,6 +109,20 @@ def test_text_fits_into_100_columns_and_shows_every_column_once(measured):
     assert text.count("– (–) [100]") == 3 * 3 * 6
 
 
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_text_fits_into_any_width(measured, width):
+    text = paper_table(measured, labels={"nonprivate": "no release of anything " * 5}).to_text(
+        width
+    )
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_a_label_of_several_lines_is_printed_on_one(measured):
+    table = paper_table(measured, labels={"balanced": "two\nlines"})
+    for form in (table.to_text(), table.to_markdown(), table.to_html(), table.to_latex()):
+        assert "two lines" in form
+
+
 def test_the_terminal_gets_the_text_at_its_own_width(measured):
     console = Console(width=70, file=io.StringIO())
     console.print(paper_table(measured))
@@ -128,6 +139,19 @@ def test_csv_parses_back_to_the_frame(measured, tmp_path):
     pd.testing.assert_frame_equal(back, table.frame, check_dtype=False)
 
 
+def test_csv_holds_the_numbers_as_printed(measured):
+    """Oracle: the cells, taken apart."""
+    table = paper_table(measured)
+    printed = [
+        re.fullmatch(r"(\S+) \((\S+)\) \[(\S+)\]", cell).groups()
+        for line in table.grid.lines
+        for cell in line.cells
+    ]
+    numbers = sorted(tuple(float(text.replace("–", "-1")) for text in cell) for cell in printed)
+    held = table.frame[["coverage_pct", "ci_width", "fail_rate_pct"]].fillna(-1)
+    assert sorted(held.itertuples(index=False, name=None)) == numbers
+
+
 def test_markdown_rows_have_one_number_of_cells(measured):
     table = paper_table(measured, labels=HOSTILE)
     lines = [line for line in table.to_markdown().splitlines() if line.startswith("|")]
@@ -135,57 +159,52 @@ def test_markdown_rows_have_one_number_of_cells(measured):
     assert bars == {2 + 12 + 1}
 
 
-class Cells(HTMLParser):
-    """Widths of the rows of a table, and the text in it."""
+def test_markdown_makes_no_link_of_two_brackets(measured):
+    text = paper_table(measured, cell="[{coverage}]({ci_width})").to_markdown()
+    assert "](" not in text.replace(r"\](", "")
 
-    def __init__(self):
+
+class Page(HTMLParser):
+    """A strict reader: every tag closed in turn, what the table has to say kept."""
+
+    def __init__(self, html):
         super().__init__()
-        self.rows, self.text = [], ""
+        self.open, self.rows, self.headers, self.text = [], [], [], {}
+        self.feed(html)
+        self.close()
 
     def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
         if tag == "tr":
             self.rows.append(0)
         if tag in {"td", "th"}:
             self.rows[-1] += int(dict(attrs).get("colspan", 1))
+        if tag == "th":
+            self.headers.append(dict(attrs))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
 
     def handle_data(self, data):
-        self.text += data
+        if data.strip():
+            inside = self.open[-1]
+            self.text[inside] = self.text.get(inside, "") + data
 
 
-def test_html_rows_are_complete_and_labels_survive(measured):
-    html = Cells()
-    html.feed(paper_table(measured, labels={"balanced": "<b> & co"}).to_html())
-    assert set(html.rows) == {14, 12}
-    assert "<b> & co" in html.text
+def test_html_is_balanced_complete_and_keeps_labels(measured):
+    table = paper_table(measured, labels={"balanced": "<b> & co"})
+    page = Page(table.to_html())
+    assert page.open == []
+    assert set(page.rows) == {14, 12}
+    assert "<b> & co" in page.text["th"]
+    assert page.text["caption"] == table.grid.note
+    assert {header.get("scope") for header in page.headers} == {
+        *("col", "colgroup", "row", "rowgroup")
+    }
 
 
-def test_latex_uses_booktabs_only(measured):
-    source = paper_table(measured, labels=HOSTILE).to_latex()
-    assert not any(name in source for name in PACKAGES)
-    assert r"\cmidrule(lr){3-6}" in source
-    for body in re.findall(r"\\begin\{tabular\}\{(\w+)\}(.*?)\\end\{tabular\}", source, re.S):
-        for row in re.findall(r"^(.*?) \\\\$", body[1], re.M):
-            spans = sum(int(k) - 1 for k in re.findall(r"\\multicolumn\{(\d+)\}", row))
-            assert len(re.findall(r"(?<!\\)&", row)) + 1 + spans == len(body[0])
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
-def test_latex_compiles_with_hostile_names(measured, tmp_path):
-    table = paper_table(measured, labels=HOSTILE)
-    table.to_latex(tmp_path / "table.tex")
-    (tmp_path / "main.tex").write_text(
-        r"\documentclass{article}\usepackage{booktabs}\begin{document}"
-        r"\input{table}\end{document}"
-    )
-    run = subprocess.run(
-        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "main.tex"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert run.returncode == 0, run.stdout[-2000:]
-    assert "Overfull" not in run.stdout
+def test_html_heads_no_row_with_an_empty_label(measured):
+    assert not re.search(r"<th[^>]*></th>", paper_table(measured).to_html())
 
 
 def test_the_same_table_is_written_as_the_same_bytes(measured, tmp_path):
@@ -286,19 +305,6 @@ def test_single_numbers_stay_aligned_beside_a_dagger(measured):
     assert source.isascii()
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
-def test_latex_compiles_with_daggers(measured, tmp_path):
-    paper_table(with_used(measured, 3)).to_latex(tmp_path / "table.tex")
-    (tmp_path / "main.tex").write_text(
-        r"\documentclass{article}\usepackage{booktabs}\begin{document}\input{table}\end{document}"
-    )
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "main.tex"]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert run.returncode == 0, run.stdout[-2000:]
-    assert "Overfull" not in run.stdout
-
-
 def test_short_lengths_show_two_significant_digits(measured):
     widths = measured["measure"] == "ci_width"
     short = measured.assign(
@@ -307,3 +313,69 @@ def test_short_lengths_show_two_significant_digits(measured):
     table = paper_table(short, cell="{ci_width}")
     assert table.grid.lines[0].cells[0] == "0.041"
     assert table.frame["ci_width"].dropna().unique().tolist() == [0.041]
+
+
+def compared(measured, **options):
+    where = {"L": "0", "n": 100, "estimand": "alpha[1]-alpha[2]"}
+    return paper_table(measured, ["estimand"], ["epsilon"], where=where, **options)
+
+
+def value_of(measured, method, measure):
+    rows = measured.query("cell == 'c000' and method == @method and measure == @measure")
+    return float(rows.set_index("estimand")["value"]["alpha[1]-alpha[2]"])
+
+
+def test_differences_show_their_sign_and_whom_they_are_with(measured):
+    table = compared(measured, cell="{bias_diff}; {coverage_diff}", labels={"nonprivate": "Open"})
+    bias = value_of(measured, "paper", "bias_diff")
+    coverage = value_of(measured, "paper", "coverage_diff")
+    assert bias < 0
+    assert table.grid.lines[0].cells[0] == f"{bias:+.2f}; {100 * coverage:+.0f}"
+    assert "Comparisons are with Open, on the replicates where both have" in table.grid.note
+    assert "coverage minus that of the reference method in percentage points" in table.grid.note
+
+
+def test_the_reference_has_a_dash_beside_measures_that_it_has(measured):
+    table = compared(measured, cell="{coverage} {rel_prec}")
+    assert table.grid.lines[0].group[0].level == "nonprivate"
+    assert table.grid.lines[0].cells[0].endswith(" –")
+    assert "no estimate in any replicate, nothing to compare, or" in table.grid.note
+
+
+def test_p_values_have_three_decimals_or_are_below_them(measured):
+    tiny = measured["value"].mask(
+        (measured["measure"] == "normality") & (measured["method"] == "paper"), 2.34e-5
+    )
+    table = compared(measured.assign(value=tiny), cell="{normality}")
+    cells = {line.group[0].level: line.cells[0] for line in table.grid.lines}
+    assert cells["nonprivate"] == f"{value_of(measured, 'nonprivate', 'normality'):.3f}"
+    assert cells["paper"] == "<0.001"
+    assert r"\textless{}0.001" in table.to_latex()
+    frame = table.frame[table.frame["method"] == "paper"]
+    assert frame["normality"].tolist() == [2e-5] * 3
+    assert "standard error of" not in table.grid.note
+
+
+def with_parameters(measured, n_parameters):
+    """Each target once more for alpha[1], alpha[2] and so on."""
+    one = measured[measured["estimand"].isin(["alpha[1]-alpha[2]"])]
+    more = [one.assign(estimand=f"alpha[{i}]") for i in range(1, n_parameters + 1)]
+    return pd.concat([measured, *more], ignore_index=True)
+
+
+@pytest.mark.parametrize(("n_parameters", "n_lines"), [(30, 33), (31, 3)])
+def test_many_single_parameters_are_left_out_where_something_else_is_there(
+    measured, n_parameters, n_lines
+):
+    study = with_parameters(measured, n_parameters)
+    grid = paper_table(study, where={"n": 100, "method": "paper"}).grid
+    assert len(grid.lines) == n_lines
+    assert ("Single parameters are left out." in grid.note) is (n_lines == 3)
+
+
+def test_single_parameters_are_shown_where_asked_for_or_alone(measured):
+    study = with_parameters(measured, 31)
+    where = {"n": 100, "method": "paper"}
+    assert len(paper_table(study, ["estimand"], where=where).grid.lines) == 34
+    alone = study[study["estimand"].str.fullmatch(r"alpha.\d+.|theta")]
+    assert len(paper_table(alone, where=where).grid.lines) == 31
