@@ -56,7 +56,7 @@ def made_by() -> str:
         path
         for room in ROOMS
         for path in (package / room).rglob("*")
-        if path.suffix in (".py", ".j2")
+        if path.suffix in (".py", ".j2", ".css")
     )
     texts = [path.read_text("utf-8") for path in sources]
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]

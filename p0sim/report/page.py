@@ -1,70 +1,68 @@
-"""The page of a study: tables, figures and what they say, in one folder."""
+"""A report: one self-contained page, and the tables and figures that papers include."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from matplotlib.figure import Figure
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
 
-from p0sim.columns import FITTED
-from p0sim.report.figures import plot_consistency, plot_coverage, plot_qq, save_figure
+from p0sim.report.captions import CAPTIONS, TITLES
+from p0sim.report.embedding import Picture, picture_of, png_of
 from p0sim.report.freshness import forget, remember
+from p0sim.report.gallery import Drawing, Exhibit, exhibits
+from p0sim.report.material import FILES, RECORD, Material, read_material, write_material
+from p0sim.report.mechanisms import own_experiment
+from p0sim.report.methods_text import methods_paragraphs
+from p0sim.report.renderings import as_html, markdown
 from p0sim.report.selection import labelled
+from p0sim.report.style import save_figure
 from p0sim.report.tables import PaperTable, paper_table
-from p0sim.report.theory import FEWEST_FITS, compare_with_theory, without_copies
+from p0sim.report.theory import FEWEST_FITS, compare_with_theory
 
-PAGE = "README.md"
-TABLE_TEXT = "table.txt"
-TABLES = ("table.md", "table.tex", "table.csv", TABLE_TEXT, "performance.csv")
+PAGE, README = "index.html", "README.md"
+TABLES = {
+    "table.tex": r"LaTeX, for \input",
+    "table.csv": "CSV",
+    "table.md": "Markdown",
+    "table.txt": "text",
+}
+DATA = {
+    "performance.csv": "every measure with its Monte Carlo error",
+    "cells.csv": "the cells of the study",
+    "qq.csv.gz": "quantiles of the standardised errors",
+    "zipper.csv.gz": "intervals by centile",
+    "points.csv.gz": "estimates and standard errors",
+    "failures.csv": "replicates without an estimate, by reason",
+    "problems.csv": "errors and warnings",
+}
+# Longer lists stand in the CSV files.
+MOST_REASONS = 40
+# Tables with more columns are printed across the page.
+WIDE = 7
 
 
-@dataclass(frozen=True, eq=False)
-class Material:
-    """What a page is made from: the frames of a study and what was run.
+@dataclass(frozen=True)
+class Shown:
+    """An exhibit, drawn.
 
     Attributes
     ----------
-    cells, replicates, estimates, problems, performance : DataFrame
-        As described in `p0sim.columns`.
-    study : dict
-        The study file.
-    identity : dict
-        What the experiment resolved it to.
-    copies : mapping of str to sequence of str
-        For each method the factors across which its fits are copies of one another.
-    seed : int
-    versions : dict
-        Versions of Python and the libraries.
-    level : float
-        Of the intervals under study.
-    labels : dict
-        What to print for a method.
-    made_from : str
-        Digest of all that.
+    exhibit : Exhibit
+    pictures : tuple of (Drawing, Picture)
     """
 
-    cells: pd.DataFrame
-    replicates: pd.DataFrame
-    estimates: pd.DataFrame
-    problems: pd.DataFrame
-    performance: pd.DataFrame
-    study: Mapping[str, Any]
-    identity: Mapping[str, Any]
-    copies: Mapping[str, Sequence[str]]
-    seed: int
-    versions: Mapping[str, str]
-    level: float
-    labels: Mapping[str, str]
-    made_from: str
+    exhibit: Exhibit
+    pictures: tuple[tuple[Drawing, Picture], ...]
 
 
-def write_page(material: Material, folder: Path) -> Path:
-    """Write every table and figure of a study, and the page that shows them.
+def write_report(material: Material, folder: Path) -> Path:
+    """Write what a report is drawn from, then the report.
 
     Parameters
     ----------
@@ -75,128 +73,182 @@ def write_page(material: Material, folder: Path) -> Path:
     Returns
     -------
     Path
-        The page, README.md.
+        The page, index.html.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    write_material(material, folder)
+    return write_page(folder)
+
+
+def write_page(folder: Path) -> Path:
+    """Draw a report from the files of its folder alone: the same bytes each time.
+
+    Parameters
+    ----------
+    folder : Path
+        As `p0sim.report.material.write_material` leaves it.
+
+    Returns
+    -------
+    Path
+        The page, index.html; beside it tables, figures and a README.md for code hosts.
+
+    Raises
+    ------
+    InvalidStudyError
+        If the folder does not hold what a report is drawn from.
+    """
+    material = read_material(folder)
     forget(folder)
     table = paper_table(material.performance, labels=material.labels)
-    table.to_markdown(folder / "table.md")
-    table.to_latex(folder / "table.tex")
-    table.to_csv(folder / "table.csv")
-    (folder / TABLE_TEXT).write_text(table.to_text() + "\n", encoding="utf-8", newline="\n")
-    material.performance.to_csv(
-        folder / "performance.csv", index=False, lineterminator="\n", float_format="%.6g"
-    )
-    drawn = [
-        path.name
-        for name, figure in figures_of(material).items()
-        for path in save_figure(figure, folder / name)
-    ]
-    page = folder / PAGE
-    page.write_text(page_text(material, table), encoding="utf-8", newline="\n")
-    remember(folder, material.made_from, [*TABLES, PAGE, *drawn])
+    write_tables(table, folder)
+    shown = [draw(exhibit, folder) for exhibit in exhibits(material)]
+    kinds = [part.exhibit.kind for part in shown]
+    page = write_text(folder / PAGE, page_text(material, table, shown))
+    write_text(folder / README, readme_text(material, table, kinds))
+    drawn = [f"{kind}.{suffix}" for kind in kinds for suffix in ("pdf", "png")]
+    remember(folder, material.made_from, [*FILES, RECORD, *TABLES, PAGE, README, *drawn])
     return page
 
 
-def page_text(material: Material, table: PaperTable) -> str:
-    """The page itself, from its template."""
-    environment = Environment(
+def write_tables(table: PaperTable, folder: Path) -> None:
+    """The table of the paper in every form."""
+    table.to_markdown(folder / "table.md")
+    table.to_latex(folder / "table.tex")
+    table.to_csv(folder / "table.csv")
+    write_text(folder / "table.txt", table.to_text() + "\n")
+
+
+def write_text(path: Path, text: str) -> Path:
+    """A text file that is the same on every system."""
+    path.write_text(text, encoding="utf-8", newline="\n")
+    return path
+
+
+def draw(exhibit: Exhibit, folder: Path) -> Shown:
+    """Draw every figure of an exhibit; the first becomes a file, too."""
+    first, *others = exhibit.drawings
+    _, png = save_figure(first.draw(), folder / exhibit.kind)
+    images = [png.read_bytes(), *(png_of(drawing.draw()) for drawing in others)]
+    pictures = map(picture_of, images)
+    return Shown(exhibit, tuple(zip(exhibit.drawings, pictures, strict=True)))
+
+
+def page_text(material: Material, table: PaperTable, shown: Sequence[Shown]) -> str:
+    """The page, from its template.
+
+    Parameters
+    ----------
+    material : Material
+    table : PaperTable
+    shown : sequence of Shown
+        Figures, in order.
+    """
+    return (
+        environment()
+        .get_template("index.html.j2")
+        .render(
+            **words_of(material),
+            methods=methods_paragraphs(material),
+            table=html_table(table, "Table 1. Results."),
+            shown=shown,
+            titles=TITLES,
+            captions=CAPTIONS,
+            theory=theory_parts(material),
+            has_intervals=bool((material.performance["measure"] == "coverage").any()),
+            fewest_fits=FEWEST_FITS,
+            failures=failure_rows(material),
+            problems=material.problems.head(MOST_REASONS).to_dict("records"),
+            n_failures=len(material.failures),
+            n_problems=len(material.problems),
+            tables=TABLES,
+            data=DATA,
+        )
+    )
+
+
+def readme_text(material: Material, table: PaperTable, kinds: Sequence[str]) -> str:
+    """A short page for code hosts, from its template.
+
+    Parameters
+    ----------
+    material : Material
+    table : PaperTable
+    kinds : sequence of str
+        Stems of the figures.
+    """
+    return (
+        environment()
+        .get_template("readme.md.j2")
+        .render(
+            **words_of(material), table=table.to_markdown().rstrip(), kinds=kinds, titles=TITLES
+        )
+    )
+
+
+def environment() -> Environment:
+    """Templates: HTML escapes by itself, Markdown by its own filter, a missing word is an error."""
+    made = Environment(
         loader=PackageLoader("p0sim.report"),
+        autoescape=select_autoescape(["html.j2"]),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    return environment.get_template("page.md.j2").render(page_words(material, table))
+    made.filters["markdown"] = lambda text: markdown(" ".join(str(text).split()))
+    return made
 
 
-def figures_of(material: Material) -> dict[str, Figure]:
-    """The figures that this study has something to show in."""
-    figures = {}
-    if len(material.estimates):
-        figures["qq"] = plot_qq(
-            material.estimates,
-            cells=material.cells,
-            replicates=material.replicates,
-            labels=material.labels,
-        )
-        figures["coverage"] = plot_coverage(
-            material.performance, nominal=material.level, labels=material.labels
-        )
-    if has_rates(material):
-        figures["consistency"] = plot_consistency(material.performance, labels=material.labels)
-    return figures
-
-
-def has_rates(material: Material) -> bool:
-    """Whether there are several n and largest errors to plot against them."""
-    return bool(
-        "n" in material.cells
-        and material.cells["n"].nunique() > 1
-        and material.replicates["sup_error"].notna().any()
-    )
-
-
-def page_words(material: Material, table: PaperTable) -> dict[str, Any]:
-    """Everything the template prints."""
-    experiment = str(material.identity["experiment"])
-    return {
-        "name": material.study["study"]["name"],
-        "aims": material.study["study"].get("aims", ""),
-        "seed": material.seed,
-        "level": f"{100 * material.level:g}",
-        "own_experiment": experiment if ":" in experiment else "",
-        "methods": [
-            method_row(labelled(name, material.labels), spec)
-            for name, spec in material.identity["methods"].items()
-        ],
-        "cells": len(material.cells),
-        **progress_of(material),
-        "table": table.to_markdown().rstrip(),
-        "has_intervals": bool((material.performance["measure"] == "coverage").any()),
-        "fewest_fits": FEWEST_FITS,
-        "theory": compare_with_theory(
-            material.performance, material.level, material.labels, material.copies
-        ),
-        "failures": failure_counts(material),
-        "figures": {"qq": len(material.estimates) > 0, "consistency": has_rates(material)},
-        "n_problems": len(material.problems),
-        "versions": ", ".join(f"{name} {number}" for name, number in material.versions.items()),
-    }
-
-
-def method_row(name: str, spec: Mapping[str, Any]) -> dict[str, str]:
-    """What a method does, in the words of the study file; one of the user's own names its code."""
-    private, variance = spec.get("release", True), spec.get("variance", "")
-    return {
-        "name": name,
-        "private": "yes" if private else "no",
-        "margins": spec.get("margins", ""),
-        # without noise the variance that counts it is S
-        "variance": variance if private or variance in ("exact", "") else "S",
-        "solver": spec.get("solver") or f"`{spec.get('call', '')}`",
-    }
-
-
-def progress_of(material: Material) -> dict[str, Any]:
-    """How many replicates of the study are there, of how many asked for."""
-    done = material.replicates[["cell", "rep"]].drop_duplicates()
+def words_of(material: Material) -> dict[str, Any]:
+    """What both pages say of a study."""
     asked = material.cells["target_reps"]
     return {
+        "name": material.study["study"]["name"],
+        "aims": str(material.study["study"].get("aims", "")).strip(),
+        "own_experiment": own_experiment(material),
+        "n_cells": len(material.cells),
         "reps": f"{asked.min()}" if asked.nunique() == 1 else f"{asked.min()} to {asked.max()}",
-        "done": len(done),
-        "asked": int(asked.sum()),
+        "method_names": [labelled(name, material.labels) for name in material.identity["methods"]],
+        "done": material.done,
+        "asked": material.asked,
+        "seed": material.seed,
+        "level": f"{100 * material.level:g}",
+        "versions": material.versions,
+        "commands": material.commands,
+        "made_from": material.made_from,
     }
 
 
-def failure_counts(material: Material) -> list[dict[str, Any]]:
-    """How many replicates of each method ended how, copies counted once, in file order."""
-    rows = []
-    fits = material.replicates.merge(material.cells, on="cell")
-    for method in dict.fromkeys(fits["method"]):
-        mine = without_copies(fits[fits["method"] == method], material.copies.get(method, ()))
-        for status, count in mine["status"].value_counts().items():
-            if status != FITTED:
-                name, share = labelled(method, material.labels), 100 * count / len(mine)
-                rows.append({"method": name, "status": status, "count": count, "share": share})
-    return rows
+def html_table(table: PaperTable, caption: str) -> dict[str, Any]:
+    """A table with its caption inside, its note apart: the note must not scroll with it."""
+    grid = table.grid
+    captioned = as_html(replace(grid, note="")).replace(
+        "<thead>", f"<caption>{escape(caption)}</caption>\n<thead>", 1
+    )
+    wide = len(grid.columns) > WIDE
+    return {"html": Markup(captioned), "note": grid.note, "wide": wide, "name": caption}
+
+
+def theory_parts(material: Material) -> list[dict[str, Any]]:
+    """Comparisons with theory, their tables ready for the page."""
+    compared = compare_with_theory(
+        material.performance, material.level, material.labels, material.copies
+    )
+    return [
+        {
+            "part": part,
+            "table": part.table
+            and html_table(part.table, f"Coverage / prediction by theory, in %: {part.method}."),
+        }
+        for part in compared
+    ]
+
+
+def failure_rows(material: Material) -> list[dict[str, Any]]:
+    """The most frequent reasons, methods by the names a reader knows."""
+    rows: pd.DataFrame = material.failures.head(MOST_REASONS)
+    named = rows["method"].map(lambda name: labelled(name, material.labels))
+    return [
+        {str(key): value for key, value in row.items()}
+        for row in rows.assign(method=named).to_dict("records")
+    ]

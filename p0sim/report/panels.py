@@ -21,6 +21,7 @@ from p0sim.report.selection import (
     select,
     varying,
 )
+from p0sim.report.wording import POINTS_PER_INCH, joined, wrapped
 
 # Factors in the order in which they deserve panels of their own.
 NEXT = ("epsilon", "L", "q", "n", "method", "estimand")
@@ -34,45 +35,48 @@ class Panels:
     Attributes
     ----------
     frame : DataFrame
-        The rows shown, with text columns `row` and `col`.
+        The rows shown.
+    row_of, col_of : Series of str
+        The panel row and column of each of them.
     rows, cols : list of str
         Levels of the panel rows and columns, in order; [""] where there is one.
-    titles : dict of str to str
-        What to print for a level.
-    fixed : str
+    titles : dict of (str, str) to str
+        What to print for a level, by "row" or "col" and level.
+    fixed : tuple of str
         What holds in every panel, for the title of the figure.
     """
 
     frame: pd.DataFrame
+    row_of: pd.Series
+    col_of: pd.Series
     rows: list[str]
     cols: list[str]
     titles: dict[tuple[str, str], str]
-    fixed: str
+    fixed: tuple[str, ...]
 
     def each(self, axes: NDArray[Any]) -> Iterator[tuple[Axes, pd.DataFrame]]:
         """Every panel's axes and rows."""
         for i, row in enumerate(self.rows):
             for j, col in enumerate(self.cols):
-                yield (
-                    axes[i, j],
-                    self.frame[(self.frame["row"] == row) & (self.frame["col"] == col)],
-                )
+                yield axes[i, j], self.frame[(self.row_of == row) & (self.col_of == col)]
 
     def draw_frame(self, figure: Figure, axes: NDArray[Any]) -> None:
         """Titles over the columns, row levels at the right, what is fixed on top."""
+        across = [POINTS_PER_INCH * inches for inches in figure.get_size_inches()]
         for axis, col in zip(axes[0], self.cols, strict=True):
-            axis.set_title(self.titles["col", col])
+            axis.set_title(wrapped(self.titles["col", col], 0.85 * across[0] / len(self.cols)))
         for axis, row in zip(axes[:, -1], self.rows, strict=True):
             axis.annotate(
-                self.titles["row", row],
+                wrapped(self.titles["row", row], 0.7 * across[1] / len(self.rows)),
                 (1.02, 0.5),
                 xycoords="axes fraction",
                 rotation=270,
                 va="center",
                 ha="left",
+                multialignment="center",
             )
         if self.fixed:
-            figure.suptitle(self.fixed)
+            figure.suptitle(joined(self.fixed, 0.95 * across[0], ", "))
 
 
 def lay_out(
@@ -101,22 +105,25 @@ def lay_out(
     """
     shown = select(frame, where)
     names = [*factors_of(shown), *(name for name in ("method", "estimand") if name in shown)]
-    for name in names:
-        if name not in {rows, cols, *inside} and len(levels_of(shown, name)) > 1:
+    constant = [name for name in names if name not in {rows, cols, *inside}]
+    for name in constant:
+        if len(levels_of(shown, name)) > 1:
             shown = select(shown, {name: levels_of(shown, name)[0]})
-    keyed = shown.assign(
-        row=level_texts(shown, rows) if rows else "", col=level_texts(shown, cols) if cols else ""
-    )
+    said = {name: levels_of(shown, name)[0] for name in constant if len(shown)}
+    fixed = tuple(heading(*pair, labels) for pair in said.items() if WHOLE_FIT not in pair)
+    row_of, col_of = side_of(shown, rows), side_of(shown, cols)
+    order = [list(dict.fromkeys(side)) or [""] for side in (row_of, col_of)]
     titles = {
         (side, level): heading(name, level, labels) if name else ""
-        for side, name in (("row", rows), ("col", cols))
-        for level in dict.fromkeys(keyed[side])
+        for side, name, levels in zip(("row", "col"), (rows, cols), order, strict=True)
+        for level in levels
     }
-    constant = [n for n in names if n not in {rows, cols, *inside}]
-    said = {name: levels_of(shown, name)[0] for name in constant if len(shown)}
-    fixed = ", ".join(heading(*pair, labels) for pair in said.items() if WHOLE_FIT not in pair)
-    order = [levels_of(shown, name) if name else [""] for name in (rows, cols)]
-    return Panels(keyed, order[0], order[1], titles, fixed)
+    return Panels(shown, row_of, col_of, order[0], order[1], titles, fixed)
+
+
+def side_of(frame: pd.DataFrame, name: str | None) -> pd.Series:
+    """The panel row or column of every row of a frame."""
+    return level_texts(frame, name) if name else pd.Series("", index=frame.index)
 
 
 def heading(name: str, level: str, labels: Labels) -> str:

@@ -1,9 +1,9 @@
-"""Which rows of a frame a table or a figure shows: factors, their levels, filters."""
+"""Which rows of a frame a table or a figure shows: factors, their levels, filters, slices."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import pandas as pd
 
@@ -12,6 +12,7 @@ from p0sim.errors import InvalidStudyError
 
 NOT_FACTORS = {"cell", "target_reps", *(column.name for column in PERFORMANCE)}
 NO_LEVEL = "none"
+TARGET = ["cell", "method", "estimand"]
 
 
 def factors_of(frame: pd.DataFrame) -> list[str]:
@@ -66,7 +67,9 @@ def varying(frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
 
 
 def select(frame: pd.DataFrame, where: Mapping[str, object] | None) -> pd.DataFrame:
-    """Rows at the levels asked for, given as number or as rule, one or a list of them.
+    """Rows at the levels asked for, given as rule or as number, one or a list of them.
+
+    A level that is some row's rule means that rule; any other is looked for among the numbers.
 
     Raises
     ------
@@ -76,11 +79,13 @@ def select(frame: pd.DataFrame, where: Mapping[str, object] | None) -> pd.DataFr
     for name, asked in (where or {}).items():
         rule = level_texts(frame, name)
         number = frame[name].map(level_text)
+        rules, numbers = set(rule), set(number)
         for wanted in texts_of(asked):
-            if wanted not in {*rule, *number}:
+            if wanted not in rules | numbers:
                 known = ", ".join(dict.fromkeys(rule))
                 raise InvalidStudyError(f"{name} must be one of {known}; got {wanted}")
-        frame = frame[rule.isin(texts_of(asked)) | number.isin(texts_of(asked))]
+        others = [wanted for wanted in texts_of(asked) if wanted not in rules]
+        frame = frame[rule.isin(texts_of(asked)) | number.isin(others)]
     return frame
 
 
@@ -88,6 +93,62 @@ def texts_of(asked: object) -> list[str]:
     """A level or a list of levels as texts."""
     several = isinstance(asked, Sequence) and not isinstance(asked, str)
     return [level_text(level) for level in (asked if several else [asked])]  # type: ignore[attr-defined]
+
+
+def slices(frame: pd.DataFrame, inside: Collection[str]) -> list[dict[str, str]]:
+    """The settings that figures must hold fixed, one after another, to show a whole frame.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns of the cells, and method and estimand: rows of a performance
+        frame, or what `with_factors` makes of a summary.
+    inside : collection of str
+        What one figure shows side by side: its panels, its axis, its series.
+
+    Returns
+    -------
+    list of dict
+        Each is a `where`: every other factor that varies, at a combination of
+        levels that is in the frame, in its order. A single empty one where
+        nothing is held fixed.
+
+    Raises
+    ------
+    InvalidStudyError
+        If a name in `inside` is not in the frame.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"n": [50, 50, 100], "epsilon": [1, 2, 1], "method": "paper"})
+    >>> slices(frame, inside=("epsilon", "method"))
+    [{'n': '50'}, {'n': '100'}]
+    """
+    for name in inside:
+        key_column(frame, name)
+    names = [*factors_of(frame), *(name for name in ("method", "estimand") if name in frame)]
+    held = varying(frame, [name for name in names if name not in inside])
+    if not held:
+        return [{}]
+    levels = pd.DataFrame({name: level_texts(frame, name) for name in held}).drop_duplicates()
+    return [dict(zip(held, row, strict=True)) for row in levels.itertuples(index=False)]
+
+
+def with_factors(summary: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
+    """Every target of a summary frame once, with the factors of its cell.
+
+    Raises
+    ------
+    InvalidStudyError
+        If `cells` lacks a cell of the summary.
+    """
+    targets = summary[TARGET].astype(str).drop_duplicates(ignore_index=True)
+    if missing := sorted(set(targets["cell"]) - set(cells["cell"].astype(str))):
+        raise InvalidStudyError(
+            f"cells must list every cell of the summary; got none for {missing}"
+        )
+    factors = cells.astype({"cell": str}).drop(columns="target_reps", errors="ignore")
+    return targets.merge(factors, on="cell", how="left", validate="m:1")
 
 
 def labelled(text: str, labels: Mapping[str, str] | None) -> str:

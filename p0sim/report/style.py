@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+import re
+import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-import matplotlib as mpl
+import numpy as np
 import seaborn
-from matplotlib import pyplot
+from matplotlib import pyplot, style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
@@ -20,8 +23,14 @@ Width: TypeAlias = Literal["single", "double"]
 # One and two columns of a journal, in inches.
 WIDTHS: dict[Width, float] = {"single": 85 / 25.4, "double": 180 / 25.4}
 TITLE_HEIGHT = 0.3
+LEAST_PANEL = 1.0
+FREE = "free"
+GLYPH_WARNING = "Glyph .* missing"
 LEGEND_LINE = 0.16
 GREY, LIGHT, INK = "0.45", "0.85", "0.1"
+# Intervals that hold the truth and those that miss it: light and thin, dark and thick.
+HIT: dict[str, Any] = {"color": "#56b4e9", "linewidth": 0.6}
+MISS: dict[str, Any] = {"color": INK, "linewidth": 1.1}
 # Fonts that come with matplotlib, so that a figure is the same on every machine.
 RC = seaborn.axes_style("ticks") | {
     "font.family": ["DejaVu Sans"],
@@ -32,6 +41,7 @@ RC = seaborn.axes_style("ticks") | {
     "axes.titlepad": 3,
     "axes.labelpad": 2,
     "axes.linewidth": 0.6,
+    "axes.formatter.useoffset": False,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "xtick.labelsize": 6.5,
@@ -42,14 +52,14 @@ RC = seaborn.axes_style("ticks") | {
     "ytick.major.size": 2.5,
     "legend.fontsize": 6.5,
     "legend.frameon": False,
-    "legend.handlelength": 2.6,
+    "legend.handlelength": 3.2,
     "figure.titlesize": 7.5,
     "figure.dpi": 100,
     "lines.linewidth": 0.9,
     "lines.markersize": 4,
     "pdf.fonttype": 42,
     "ps.fonttype": 42,
-    "savefig.dpi": 300,
+    "savefig.dpi": 200,
     "path.simplify": True,
 }
 
@@ -91,15 +101,52 @@ def mark_of(series: int) -> Mark:
         tuple(palette[SHADES[series % len(SHADES)]]),
         MARKERS[series % len(MARKERS)],
         LINES[series % len(LINES)],
-        series % 2 == 0,
+        (series + series // len(MARKERS)) % 2 == 0,
     )
 
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Settings of every figure; the caller's are back afterwards."""
-    with mpl.rc_context(RC):
+    """Settings of every figure, whatever a matplotlibrc says; the caller's are back afterwards."""
+    with style.context(["default", RC]):
         yield
+
+
+@contextmanager
+def one_warning_for_glyphs() -> Iterator[None]:
+    """Say once, not at every glyph and every drawing, that the font lacks some."""
+    with glyphs_unsaid() as lacking:
+        yield
+    if lacking:
+        several = f"; {len(lacking)} such messages" if len(lacking) > 1 else ""
+        warnings.warn(f"{lacking[0].rstrip('.')}{several}", stacklevel=4)
+
+
+@contextmanager
+def glyphs_unsaid() -> Iterator[list[str]]:
+    """Keep what warnings and the log of mathtext say of lacking glyphs, each once, to oneself."""
+    log = logging.getLogger("matplotlib.mathtext")
+    said: dict[str, None] = {}
+
+    def keep(record: logging.LogRecord) -> bool:
+        lacks = "glyph" in record.getMessage()
+        said.update({record.getMessage(): None} if lacks else {})
+        return not lacks
+
+    found: list[str] = []
+    log.addFilter(keep)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield found
+    finally:
+        log.removeFilter(keep)
+    for one in caught:
+        if re.match(GLYPH_WARNING, str(one.message)):
+            said[str(one.message)] = None
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    found.extend(said)
 
 
 def panel_grid(
@@ -118,15 +165,44 @@ def panel_grid(
     below : float
         Inches kept for a legend under the panels.
     """
-    inches = WIDTHS[width]
-    panel = min(inches / n_cols, 2.7)
-    figure = Figure(
-        figsize=(inches, n_rows * panel * height + TITLE_HEIGHT + below), layout="constrained"
-    )
-    axes = figure.subplots(n_rows, n_cols, squeeze=False, sharex=True, sharey=True)
-    for axis in axes.flat:
+    inches = panel_inches(n_cols, width, height)
+    return stacked_grid([("panel", inches)] * n_rows, n_cols, width, below)
+
+
+def panel_inches(n_cols: int, width: Width, height: float) -> float:
+    """Height of a panel, given its height over its width, neither tiny nor without end."""
+    return max(height * min(WIDTHS[width] / n_cols, 2.7), LEAST_PANEL)
+
+
+def stacked_grid(
+    parts: Sequence[tuple[str, float]], n_cols: int, width: Width, below: float = 0.0
+) -> tuple[Figure, NDArray[Any]]:
+    """Rows of axes of several kinds and heights, all with one x axis.
+
+    Parameters
+    ----------
+    parts : sequence of (str, float)
+        Kind and height in inches of every row of axes. Those of one kind share
+        their y axis; those of the kind `FREE` have one of their own.
+    n_cols, width, below
+        As in `panel_grid`.
+    """
+    heights = [height for _, height in parts]
+    size = (WIDTHS[width], sum(heights) + TITLE_HEIGHT + below)
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.add_gridspec(len(parts), n_cols, height_ratios=heights)
+    axes = np.empty((len(parts), n_cols), dtype=object)
+    first: dict[str, Axes] = {}
+    for row, column in np.ndindex(axes.shape):
+        kind = parts[row][0]
+        axis = figure.add_subplot(grid[row, column], sharex=axes[0, 0], sharey=first.get(kind))
+        if kind != FREE:
+            first.setdefault(kind, axis)
+            axis.tick_params(labelleft=column == 0)
         # Ticks are made when drawn, maybe outside the style: their sizes are set now.
         axis.tick_params(labelsize=RC["xtick.labelsize"], width=0.6, length=2.5)
+        axis.tick_params(axis="x", labelbottom=row == len(parts) - 1)
+        axes[row, column] = axis
     return figure, axes
 
 
@@ -167,13 +243,15 @@ def save_figure(figure: Figure, stem: str | Path) -> tuple[Path, Path]:
     Returns
     -------
     tuple of Path
-        The PDF and the PNG (300 dots per inch). Saving the same figure again
+        The PDF and the PNG (200 dots per inch). Saving the same figure again
         gives the same bytes: no dates, no versions.
     """
     pdf, png = Path(f"{stem}.pdf"), Path(f"{stem}.png")
     undated = {"CreationDate": None, "Creator": None, "Producer": None}
-    with house_style():
+    with house_style(), one_warning_for_glyphs():
         figure.savefig(pdf, format="pdf", backend="pdf", metadata=undated)
+        # What was laid out once stays: half of the time of a figure.
+        figure.set_layout_engine("none")
         figure.savefig(png, format="png", backend="agg", metadata={"Software": None})
     pyplot.close(figure)
     return pdf, png

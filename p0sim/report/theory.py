@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from p0sim.report.selection import factors_of, key_column, labelled
-from p0sim.report.tables import paper_table
+from p0sim.report.tables import PaperTable, paper_table
 
 # differences below half a point of coverage are of no consequence
 UNDER_COVERS_BY = 0.005
@@ -32,8 +32,8 @@ class Comparison:
         Targets whose coverage is more than 2.5 standard errors above, or under, the prediction.
     lowest : str
         The target of the lowest prediction with its numbers; empty where none is below.
-    table : str
-        Markdown, coverage / prediction; empty where none is below.
+    table : PaperTable or None
+        Cells coverage / prediction; None where no prediction is below.
     """
 
     method: str
@@ -42,7 +42,7 @@ class Comparison:
     above: int
     under: int
     lowest: str = ""
-    table: str = ""
+    table: PaperTable | None = None
 
 
 def compare_with_theory(
@@ -84,6 +84,34 @@ def without_copies(frame: pd.DataFrame, shared: Sequence[str]) -> pd.DataFrame:
     return frame
 
 
+def distinct_fits(
+    replicates: pd.DataFrame, cells: pd.DataFrame, copies: Mapping[str, Sequence[str]]
+) -> pd.DataFrame:
+    """Rows of `replicates` without those that are copies of another cell's, in their order.
+
+    Parameters
+    ----------
+    replicates, cells : DataFrame
+        As described in `p0sim.columns`.
+    copies : mapping of str to sequence of str
+        For each method the factors across which its fits are copies.
+
+    Examples
+    --------
+    >>> cells = pd.DataFrame({"cell": ["c1", "c2"], "epsilon": [1.0, 2.0]})
+    >>> replicates = pd.DataFrame(
+    ...     {"cell": ["c1", "c2", "c1", "c2"], "method": ["quiet", "quiet", "loud", "loud"]})
+    >>> distinct_fits(replicates, cells, {"quiet": ["epsilon"]})["cell"].tolist()
+    ['c1', 'c1', 'c2']
+    """
+    kept = {
+        method: set(without_copies(cells, copies.get(method, ()))["cell"])
+        for method in dict.fromkeys(replicates["method"])
+    }
+    pairs = zip(replicates["cell"], replicates["method"], strict=True)
+    return replicates[[cell in kept[method] for cell, method in pairs]]
+
+
 def coverage_beside_prediction(performance: pd.DataFrame) -> pd.DataFrame:
     """Coverage rows with a column `predicted`, where enough fits stand behind them."""
     measured = performance[performance["measure"] == "coverage"]
@@ -117,7 +145,7 @@ def _compare(
         above,
         under,
         _lowest(below, factors_of(performance)),
-        table.to_markdown().rstrip(),
+        table,
     )
 
 

@@ -99,3 +99,11 @@ def fake_study(seed=20240501, reps=200, **grid):
                     )
                 )
     return cells, pd.concat(replicates, ignore_index=True), pd.concat(estimates, ignore_index=True)
+
+
+def texts(figure):
+    """Words of the panels and titles of a figure."""
+    return " | ".join(
+        [text.get_text() for axis in figure.axes for text in [*axis.texts, axis.title]]
+        + ([figure.get_suptitle()] if figure.get_suptitle() else [])
+    )

@@ -1,5 +1,6 @@
 """Figures: what they show, what they say when there is nothing to show, and their bytes."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -12,28 +13,54 @@ from matplotlib import pyplot
 from PIL import Image
 
 from p0sim.errors import InvalidStudyError
+from p0sim.performance.quantiles import QQ_POINTS, points_summary, qq_summary, zipper_summary
 from p0sim.performance.summarise import performance
-from p0sim.report.drawing import log_log_slope, ranks_shown
-from p0sim.report.figures import plot_consistency, plot_coverage, plot_qq, save_figure
+from p0sim.report.consistency_figure import log_log_slope
+from p0sim.report.figures import (
+    plot_consistency,
+    plot_coverage,
+    plot_est_se,
+    plot_nested,
+    plot_privacy_utility,
+    plot_qq,
+    plot_zipper,
+    save_figure,
+)
 from p0sim.report.style import mark_of
-from tests.report.fake_study import fake_study
-
-
-def texts(figure):
-    return " | ".join(
-        [text.get_text() for axis in figure.axes for text in [*axis.texts, axis.title]]
-        + ([figure.get_suptitle()] if figure.get_suptitle() else [])
-    )
+from tests.report.fake_study import fake_study, texts
 
 
 @pytest.fixture(scope="module")
-def qq(study):
-    cells, replicates, estimates = study
+def qq(study, summaries):
+    cells, _, _ = study
 
     def draw(**arguments):
-        return plot_qq(estimates, cells=cells, replicates=replicates, **arguments)
+        return plot_qq(summaries["qq"], cells, **arguments)
 
     return draw
+
+
+@pytest.fixture(scope="module")
+def drawings(growing):
+    """How to draw each figure of a small study, by name; half of its cells have no estimate."""
+    study = fake_study(reps=100, epsilons=("2", "log(n)/n^(1/2)"), ls=("0", "log(n)"))
+    cells, replicates, estimates = study
+    measured = performance(cells, replicates, estimates)
+    qq, zipper, points = (
+        make(estimates, cells, replicates) for make in (qq_summary, zipper_summary, points_summary)
+    )
+    return {
+        "qq": lambda **how: plot_qq(qq, cells, **how),
+        "zipper": lambda **how: plot_zipper(zipper, cells, **how),
+        "est_se": lambda **how: plot_est_se(points, cells, **how),
+        "coverage": lambda **how: plot_coverage(measured, **how),
+        "nested": lambda **how: plot_nested(measured, nominal=0.95, **how),
+        "utility": lambda **how: plot_privacy_utility(measured, **how),
+        "consistency": lambda **how: plot_consistency(growing, **how),
+    }
+
+
+FIGURES = ("qq", "zipper", "est_se", "coverage", "nested", "utility", "consistency")
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +82,11 @@ def test_qq_says_what_is_held_fixed(qq):
     assert qq().get_suptitle() == r"$n$ = 100, $q$ = 2, $L$ = 0, $\alpha_{1}-\alpha_{2}$"
 
 
-def test_qq_shows_the_whole_sorted_sample_when_it_is_small(qq, study):
-    _, _, estimates = study
-    figure = qq(rows="method", cols="L", where={"method": "nonprivate", "L": "0"})
+def test_qq_shows_the_whole_sorted_sample_when_it_is_small(study):
+    cells, replicates, estimates = study
+    estimates = estimates[estimates["rep"] <= QQ_POINTS]
+    frame = qq_summary(estimates, cells, replicates)
+    figure = plot_qq(frame, cells, cols="L", where={"method": "nonprivate", "L": "0"})
     drawn = [line.get_ydata() for line in figure.axes[0].lines if line.get_marker() == "."]
     picked = (estimates["cell"] == "c000") & (estimates["method"] == "nonprivate")
     picked &= estimates["estimand"] == "alpha[1]-alpha[2]"
@@ -71,24 +100,25 @@ def test_an_all_failed_qq_panel_says_so_in_words(qq):
 def test_a_qq_plot_of_nothing_but_failures_is_drawn(study):
     cells, replicates, estimates = study
     failed = replicates.assign(status="no_estimate")
-    figure = plot_qq(estimates[:0], cells=cells, replicates=failed)
+    names = {cell: ["alpha[1]"] for cell in cells["cell"]}
+    nothing = qq_summary(estimates[:0], cells, failed, estimands=names)
+    figure = plot_qq(nothing, cells)
     assert texts(figure).count("no estimate in\n200 replicates") == 9
 
 
 def test_errors_beyond_the_edge_are_triangles(study):
     cells, replicates, estimates = study
-    figure = plot_qq(estimates.assign(z=9.0), cells=cells, replicates=replicates)
+    figure = plot_qq(qq_summary(estimates.assign(z=9.0), cells, replicates), cells)
     up = [line for line in figure.axes[0].lines if line.get_marker() == "^"]
     assert (up[0].get_ydata() == 6.0).all()
     assert figure.axes[0].get_ylim()[1] > 6.0
 
 
-def test_large_samples_are_thinned_but_keep_their_tails():
-    kept = ranks_shown(100_000)
-    assert len(kept) <= 300
-    assert kept[:20].tolist() == list(range(20))
-    assert kept[-1] == 99_999
-    assert (np.diff(kept) > 0).all()
+def test_fits_without_a_standard_error_are_not_called_failed(study):
+    cells, replicates, estimates = study
+    bare = estimates["z"].where(estimates["method"] != "paper")
+    figure = plot_qq(qq_summary(estimates.assign(z=bare), cells, replicates), cells)
+    assert "no standardised error in\n200 replicates" in texts(figure)
 
 
 def test_the_slope_of_an_exact_power_law_is_found():
@@ -171,6 +201,8 @@ def test_labels_take_the_place_of_names(measured):
         (lambda p: plot_coverage(p, x="size"), r"a factor must be one of"),
         (lambda p: plot_consistency(p.drop(columns=["n", "n_rule"])), r"must have the factor n"),
         (lambda p: plot_coverage(p, where={"n": 5}), r"n must be one of 100, 200; got 5"),
+        (lambda p: plot_consistency(p.assign(n="big")), r"n must be a number above 1 to show"),
+        (lambda p: plot_consistency(p, measure="z_mean"), r"z_mean must be positive to show rates"),
     ],
 )
 def test_a_figure_that_cannot_be_drawn_is_refused(measured, call, words):
@@ -178,22 +210,33 @@ def test_a_figure_that_cannot_be_drawn_is_refused(measured, call, words):
         call(measured)
 
 
+def is_on(page, box):
+    """Whether a box is on the page, but for a fiftieth of an inch."""
+    room = page.padded(0.02 if page.width < 20 else 2)
+    return room.x0 <= box.x0 <= box.x1 <= room.x1 and room.y0 <= box.y0 <= box.y1 <= room.y1
+
+
 @pytest.mark.parametrize("width", ["single", "double"])
-def test_figures_are_saved_without_a_warning_at_print_size(qq, measured, growing, width, tmp_path):
-    for name, figure in {
-        "qq": qq(width=width),
-        "coverage": plot_coverage(measured, width=width, where={"L": ["0", "log(n)"]}),
-        "consistency": plot_consistency(growing, width=width),
-    }.items():
-        _, png = save_figure(figure, tmp_path / name)
-        millimetres = {"single": 85, "double": 180}[width]
-        with Image.open(png) as image:
-            assert image.size[0] == pytest.approx(millimetres / 25.4 * 300, abs=2)
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures_are_saved_at_print_size_with_nothing_cut(drawings, name, width, tmp_path):
+    """At 200 dots an inch; a layout that fails because panels are too small is a warning."""
+    figure = drawings[name](width=width)
+    _, png = save_figure(figure, tmp_path / name)
+    millimetres = {"single": 85, "double": 180}[width]
+    with Image.open(png) as image:
+        assert image.size[0] == pytest.approx(millimetres / 25.4 * 200, abs=2)
+    figure.draw_without_rendering()
+    assert is_on(figure.bbox_inches, figure.get_tightbbox())
+    words = [text for text in figure.findobj(mpl.text.Text) if text.get_text()]
+    assert min(text.get_fontsize() for text in words) >= 6
+    inside = [text for axis in figure.axes for text in axis.texts if text.get_text()]
+    assert all(is_on(figure.bbox, text.get_window_extent()) for text in inside)
 
 
-def test_saving_again_gives_the_same_bytes_without_dates(qq, tmp_path):
-    first = save_figure(qq(), tmp_path / "eps=0.5")
-    second = save_figure(qq(), tmp_path / "again")
+@pytest.mark.parametrize("name", FIGURES)
+def test_saving_again_gives_the_same_bytes_without_dates(drawings, name, tmp_path):
+    first = save_figure(drawings[name](), tmp_path / "eps=0.5")
+    second = save_figure(drawings[name](), tmp_path / "again")
     assert first[0].name == "eps=0.5.pdf"
     for one, other in zip(first, second):
         assert one.read_bytes() == other.read_bytes()
@@ -203,12 +246,55 @@ def test_saving_again_gives_the_same_bytes_without_dates(qq, tmp_path):
     assert b"/Type3" not in pdf
 
 
-def test_nothing_global_is_changed(qq, measured, growing, tmp_path):
+def test_nothing_global_is_changed(drawings, tmp_path):
     before = mpl.rcParams.copy()
-    for figure in (qq(), plot_coverage(measured), plot_consistency(growing)):
-        save_figure(figure, tmp_path / "figure")
+    for name in ("zipper", "nested"):
+        save_figure(drawings[name](), tmp_path / "figure")
     assert dict(mpl.rcParams) == dict(before)
     assert pyplot.get_fignums() == []
+
+
+def test_a_matplotlibrc_of_the_readers_makes_no_difference(drawings, tmp_path):
+    own = {"axes.grid": True, "axes.unicode_minus": False, "lines.linewidth": 9, "font.size": 30}
+    plain = save_figure(drawings["nested"](), tmp_path / "plain")
+    with mpl.rc_context(own):
+        styled = save_figure(drawings["nested"](), tmp_path / "styled")
+    assert plain[1].read_bytes() == styled[1].read_bytes()
+
+
+def test_minus_signs_are_minus_signs(drawings):
+    figure = drawings["zipper"]()
+    figure.draw_without_rendering()
+    ticks = [text.get_text() for text in figure.axes[-1].get_xticklabels()]
+    assert any(text.startswith("−") for text in ticks)
+
+
+def test_letters_that_the_font_lacks_are_one_warning(measured, tmp_path):
+    with pytest.warns(UserWarning, match="yph") as said:
+        figure = plot_coverage(measured, labels={"paper": "中文字", "L": "字"})
+        save_figure(figure, tmp_path / "letters")
+    assert len(said) == 1
+
+
+@pytest.mark.slow
+def test_two_hundred_figures_leave_nothing_behind(drawings, tmp_path):
+    """Objects alive after 200 figures are those after 20. Control: figures that are kept."""
+    one = {"where": {"epsilon": "2", "L": "0", "n": 100, "method": "paper"}, "rows": None}
+
+    def alive(count, kept):
+        for _ in range(count):
+            figure = drawings["qq"](**one)
+            save_figure(figure, tmp_path / "figure")
+            kept.append(figure)
+            del kept[:-1]
+        gc.collect()
+        return len(gc.get_objects())
+
+    first = alive(20, [])
+    assert abs(alive(180, []) - first) < 500
+    figures = [drawings["qq"](**one) for _ in range(3)]
+    gc.collect()
+    assert len(figures) == 3 and len(gc.get_objects()) - first > 500
 
 
 def test_figures_are_saved_whatever_backend_is_asked_for(tmp_path):
@@ -223,10 +309,9 @@ def test_figures_are_saved_whatever_backend_is_asked_for(tmp_path):
     assert (tmp_path / "x.png").stat().st_size > 0
 
 
-def test_text_is_never_smaller_than_six_points(qq, measured, growing):
-    for figure in (qq(), plot_coverage(measured), plot_consistency(growing)):
-        sizes = [text.get_fontsize() for text in figure.findobj(mpl.text.Text) if text.get_text()]
-        assert min(sizes) >= 6
+def test_marks_of_many_series_stay_apart():
+    marks = [mark_of(series) for series in range(16)]
+    assert len({(mark.marker, mark.filled) for mark in marks}) == 16
 
 
 def test_series_differ_in_marker_and_line_not_in_colour_alone(measured):
@@ -235,13 +320,18 @@ def test_series_differ_in_marker_and_line_not_in_colour_alone(measured):
     assert len({mark_of(series).linestyle for series in range(4)}) == 4
 
 
+def qq_of(study):
+    cells, replicates, estimates = study
+    return plot_qq(qq_summary(estimates, cells, replicates), cells)
+
+
 def test_categorical_keys_make_no_difference(study):
     cells, replicates, estimates = study
     keys = {"cell": "category", "method": "category"}
     coded = performance(cells, replicates.astype(keys), estimates.astype(keys))
     pd.testing.assert_frame_equal(performance(cells, replicates, estimates), coded)
-    figure = plot_qq(estimates.astype(keys), cells=cells, replicates=replicates.astype(keys))
-    assert texts(figure) == texts(plot_qq(estimates, cells=cells, replicates=replicates))
+    coded = qq_summary(estimates, cells, replicates).astype(keys)
+    assert texts(plot_qq(coded, cells)) == texts(qq_of(study))
 
 
 def on_few(frame, where, used=5):

@@ -1,0 +1,120 @@
+"""Words under figures and for those who cannot see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from p0sim.report.panels import Labels
+from p0sim.report.selection import labelled
+
+TITLES = {
+    "coverage": "Coverage",
+    "nested": "Coverage over the whole design",
+    "qq": "Normality of the estimates",
+    "zipper": "Intervals, one by one",
+    "est-se": "Estimates and their standard errors",
+    "consistency": "Consistency",
+    "privacy-utility": "Privacy and utility",
+}
+CAPTIONS = {
+    "coverage": "Share of intervals that hold the true value, in percent, with 95 % "
+    "Clopper-Pearson intervals over the replicates; the dashed line is the nominal level. Points "
+    "below it belong to intervals that are too short, points above it to intervals longer than "
+    "they need be. Coverage is given an estimate: a cross below the axis marks a cell where every "
+    "fit failed, a small open point one that rests on fewer than 30 estimates.",
+    "nested": "Coverage over all cells of the study in one line a method, and below it the level "
+    "of each factor, as steps. Read it from left to right: the outermost factor changes slowest. "
+    "What moves together with a factor's steps is its effect.",
+    "qq": "Standardised errors, (estimate - true value) / standard error, against quantiles of "
+    "N(0, 1). Points on the line mean that the normal approximation behind the intervals holds. "
+    "Points steeper than the line tell of standard errors that are too small, points parallel to "
+    "it of bias, bent ends of heavy or light tails. If N(0, 1) is right, all points of a panel lie "
+    "in its grey band with probability 95 %. Triangles stand for points beyond the axis.",
+    "zipper": "Intervals of each panel sorted by how far the true value lies from their middle; "
+    "the vertical axis is the centile of that distance. Those that miss the truth close the zip at "
+    "the top. An honest method turns from hits to misses at its nominal level; misses on one side "
+    "only are a sign of bias.",
+    "est-se": "Standard error against estimate, a point for each of the first 300 fitted "
+    "replicates; those whose intervals miss the true value are marked. A slope means that the "
+    "error a method reports depends on its estimate; far points are replicates close to having no "
+    "estimate.",
+    "consistency": "Median of the largest absolute error over all parameters against n, both on "
+    "logarithmic scales, with least-squares slopes and their 95 % intervals; the grey line falls "
+    "like the square root of log(n)/n. A parallel line of points has that rate; how high it lies "
+    "is the price of privacy.",
+    "privacy-utility": "What is lost as the privacy loss epsilon gets smaller: to the left privacy "
+    "is strong. A flat stretch at the right means that more epsilon buys nothing more. Methods "
+    "without noise are the level to compare with.",
+}
+
+
+def slice_text(where: Mapping[str, str], labels: Labels) -> str:
+    """Levels held fixed, as a reader knows them.
+
+    Examples
+    --------
+    >>> slice_text({"n": "100", "estimand": "alpha[1]"}, None)
+    'n = 100, alpha[1]'
+    """
+    parts = []
+    for name, level in where.items():
+        alone = name in ("method", "estimand")
+        parts.append(labelled(level, labels) if alone else f"{labelled(name, labels)} = {level}")
+    return ", ".join(parts)
+
+
+def ranges(rows: pd.DataFrame, labels: Labels, scale: float = 1.0, unit: str = "") -> str:
+    """Smallest and largest value of each method.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Columns method and value; values may be missing.
+    labels : mapping of str to str, optional
+        What to print for a method.
+    scale : float
+        Values are multiplied by it.
+    unit : str
+        What follows a number.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"method": ["a", "a", "b"], "value": [0.934, 0.951, float("nan")]})
+    >>> ranges(rows, None, 100, " %")
+    'a: 93.4 % to 95.1 %; b: no estimate.'
+    """
+    parts = []
+    for method in dict.fromkeys(rows["method"]):
+        values = rows.loc[rows["method"] == method, "value"].dropna().to_numpy(np.float64)
+        ends = [values.min(), values.max()] if values.size else []
+        texts = dict.fromkeys(f"{scale * end:.3g}{unit}" for end in ends)
+        parts.append(f"{labelled(method, labels)}: {' to '.join(texts) or 'no estimate'}")
+    return f"{'; '.join(parts)}."
+
+
+def outside_band(targets: pd.DataFrame, labels: Labels) -> str:
+    """For each method, of how many samples some point lies outside its band.
+
+    Parameters
+    ----------
+    targets : DataFrame
+        Columns method, n_used and n_outside, one row a target.
+    labels : mapping of str to str, optional
+        What to print for a method.
+
+    Examples
+    --------
+    >>> targets = pd.DataFrame({"method": ["a", "a"], "n_used": [9, 0], "n_outside": [2, 0]})
+    >>> outside_band(targets, None)
+    'a: 1 of 1 samples leave the band.'
+    """
+    parts = []
+    for method in dict.fromkeys(targets["method"]):
+        mine = targets[(targets["method"] == method) & (targets["n_used"] > 0)]
+        outside = int((mine["n_outside"] > 0).sum())
+        said = f"{outside} of {len(mine)} samples leave the band" if len(mine) else "no estimate"
+        parts.append(f"{labelled(method, labels)}: {said}")
+    return f"{'; '.join(parts)}."

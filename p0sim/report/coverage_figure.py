@@ -1,0 +1,136 @@
+"""Coverage by a factor, beside the nominal level."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from p0sim.arrays import require_level
+from p0sim.report.drawing import (
+    NO_ESTIMATE,
+    NOT_IN_DESIGN,
+    axis_label,
+    draw_crosses,
+    draw_series,
+    keep_room_for_crosses,
+    measure_rows,
+    method_handles,
+    nominal_handle,
+)
+from p0sim.report.notation import mathtext
+from p0sim.report.panels import Labels, free_factor, lay_out
+from p0sim.report.selection import labelled, level_texts, levels_of, select
+from p0sim.report.style import INK, Width, house_style, mark_of, panel_grid, say
+from p0sim.report.wording import (
+    legend_inches,
+    legend_outside,
+    name_x_axes,
+    name_y_axes,
+    slant_if_crowded,
+)
+
+
+def plot_coverage(
+    performance: pd.DataFrame,
+    *,
+    x: str | None = None,
+    measure: str = "coverage",
+    nominal: float = 0.95,
+    rows: str | None = None,
+    cols: str | None = None,
+    where: Mapping[str, object] | None = None,
+    width: Width = "double",
+    labels: Labels = None,
+) -> Figure:
+    """Coverage by a factor and method, with Monte Carlo intervals and the nominal line.
+
+    Parameters
+    ----------
+    performance : DataFrame
+        As `p0sim.performance.summarise.performance` gives it.
+    x : str, optional
+        Factor along the axis; left out, the first that varies.
+    measure : str
+        "coverage" or another share of intervals.
+    nominal : float
+        Level of the intervals under study.
+    rows, cols : str, optional
+        Factors of the panel rows and columns; left out, the first that vary.
+    where, width, labels
+        As in `p0sim.report.qq_figure.plot_qq`.
+
+    Returns
+    -------
+    Figure
+        Bars are the frame's Clopper-Pearson intervals: a bar of MCSE would have
+        no length at 0 and 100 %. A cross below the axis marks a cell where
+        every fit failed. Points on fewer than 30 estimates are small, open and
+        not joined.
+
+    Raises
+    ------
+    InvalidStudyError
+        If the frame lacks the measure, a factor or a level.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"cell": ["c1", "c2"], "n": [50, 100], "method": "paper",
+    ...     "estimand": "alpha[1]", "measure": "coverage", "value": [0.9, 0.95], "mcse": 0.02,
+    ...     "lower": [0.86, 0.91], "upper": [0.94, 0.99], "n_used": 100, "n_attempted": 100,
+    ...     "n_failed": 0})
+    >>> plot_coverage(rows).axes[0].get_xlabel()
+    '$n$'
+    """
+    nominal = require_level(nominal)
+    chosen = select(measure_rows(performance, measure), where)
+    x = x or free_factor(chosen, [rows, cols, "method", "estimand"]) or "method"
+    cols = cols or free_factor(chosen, [x, rows, "method"])
+    rows = rows or free_factor(chosen, [x, cols, "method"])
+    panels = lay_out(chosen, rows, cols, None, labels, inside=(x, "method"))
+    methods = levels_of(performance, "method")
+    ticks = levels_of(panels.frame, x)
+    with house_style():
+        handles = method_handles(panels.frame, methods, labels, crosses=True)
+        handles.insert(panels.frame["method"].nunique(), nominal_handle(nominal))
+        below = legend_inches(handles, width)
+        figure, axes = panel_grid(len(panels.rows), len(panels.cols), width, 0.8, below)
+        for axis, part in panels.each(axes):
+            share_panel(axis, part, x, ticks, methods, nominal)
+        if panels.frame["value"].isna().any():
+            keep_room_for_crosses(axes)
+        panels.draw_frame(figure, axes)
+        names = [mathtext(labelled(level, labels)) for level in ticks]
+        axes[0, 0].set_xticks(range(len(ticks)), names)
+        axes[0, 0].set_xlim(-0.5, len(ticks) - 0.5)
+        slant_if_crowded(axes[-1], names, width)
+        legend_outside(figure, handles, width)
+        name_x_axes(axes, mathtext(labelled(x, labels)), width)
+        name_y_axes(figure, axis_label(measure, labels))
+    return figure
+
+
+def share_panel(
+    axis: Axes,
+    frame: pd.DataFrame,
+    x: str,
+    ticks: Sequence[str],
+    methods: Sequence[str],
+    nominal: float,
+) -> None:
+    """One panel: a series a method, dodged; a cross below the axis where every fit failed."""
+    if frame["value"].isna().all():
+        say(axis, NO_ESTIMATE if len(frame) else NOT_IN_DESIGN)
+        return
+    axis.axhline(100 * nominal, color=INK, linewidth=0.6, linestyle="--", zorder=0)
+    place = level_texts(frame, x).map({level: i for i, level in enumerate(ticks)})
+    for series, method in enumerate(methods):
+        mine = frame["method"] == method
+        shift = 0.0 if x == "method" else 0.5 * ((series + 0.5) / len(methods) - 0.5)
+        at = place[mine].to_numpy(np.float64) + np.float64(shift)
+        rows, mark = frame[mine], mark_of(series)
+        draw_series(axis, at, rows, mark, scale=100)
+        draw_crosses(axis, at[rows["value"].isna().to_numpy()], mark)

@@ -1,0 +1,125 @@
+"""Text that fits where it stands: its printed width, line breaks, legends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
+from numpy.typing import NDArray
+
+from p0sim.report.style import LEGEND_LINE, RC, WIDTHS, Width, glyphs_unsaid
+
+POINTS_PER_INCH = 72
+# Words, mathematics in one piece: a break may stand between any two.
+WORD = re.compile(r"(?:\\\$|\$[^$]*\$|[^\s$])+")
+# Of a legend, in font sizes: the line, the gap to its text, the gap between columns.
+LEGEND_ENTRY = 3.2 + 0.8 + 2.0
+# Around it, in points.
+LEGEND_PAD = 14
+
+
+@lru_cache(maxsize=4096)
+def points_of(text: str, size: float = RC["font.size"]) -> float:
+    """Printed width of a line of text, mathematics included, in points.
+
+    Examples
+    --------
+    >>> points_of("mm") > points_of("m") > points_of("")
+    True
+    """
+    if not text.strip():
+        return 0.0
+    with glyphs_unsaid():
+        path = TextPath((0, 0), text, size=size, prop=FontProperties(family=RC["font.family"]))
+    return float(path.get_extents().width)
+
+
+def joined(pieces: Sequence[str], room: float, between: str, size: float = RC["font.size"]) -> str:
+    """Pieces with `between` between them, on as many lines as they need in `room` points."""
+    lines: list[str] = []
+    for piece in pieces:
+        longer = f"{lines[-1]}{between}{piece}" if lines else piece
+        if lines and points_of(longer, size) <= room:
+            lines[-1] = longer
+        else:
+            lines.append(piece)
+    return f"{between.rstrip()}\n".join(lines)
+
+
+def wrapped(text: str, room: float, size: float = RC["font.size"]) -> str:
+    r"""Text broken between words so that every line has at most `room` points, where it can.
+
+    Examples
+    --------
+    >>> wrapped("Balanced, noise-aware", 40)
+    'Balanced,\nnoise-aware'
+    """
+    fits = points_of(text, size) <= room
+    return text if fits else joined(WORD.findall(text), room, " ", size)
+
+
+def legend_columns(handles: Sequence[Artist], width: Width) -> int:
+    """Entries side by side in a legend as wide as the figure."""
+    widths = [entry_points(str(handle.get_label())) for handle in handles]
+    for columns in range(len(handles), 1, -1):
+        taken = sum(part.max() for part in np.array_split(widths, columns))
+        if taken <= WIDTHS[width] * POINTS_PER_INCH - LEGEND_PAD:
+            return columns
+    return 1
+
+
+def legend_inches(handles: Sequence[Artist], width: Width) -> float:
+    """Height to keep for such a legend."""
+    return LEGEND_LINE * -(-len(handles) // legend_columns(handles, width))
+
+
+def legend_outside(figure: Figure, handles: Sequence[Artist], width: Width) -> None:
+    """One legend for all panels, below them."""
+    columns = legend_columns(handles, width)
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns)
+
+
+def entry_points(text: str) -> float:
+    """Width of an entry of a legend, in points."""
+    size = float(RC["legend.fontsize"])
+    return points_of(text, size) + LEGEND_ENTRY * size
+
+
+def slant_if_crowded(axes: Sequence[Axes], names: Sequence[str], width: Width) -> None:
+    """Turn the names under the panels of a figure where they would run into each other."""
+    room = panel_points(len(axes), width) / len(names)
+    if max(points_of(name, RC["xtick.labelsize"]) for name in names) > 0.9 * room:
+        for axis in axes:
+            axis.tick_params(axis="x", labelrotation=45)
+            for text in axis.get_xticklabels():
+                text.set(ha="right", rotation_mode="anchor")
+
+
+def panel_points(n_columns: int, width: Width) -> float:
+    """Width of a panel without what stands beside it, in points, roughly."""
+    return 0.8 * WIDTHS[width] * POINTS_PER_INCH / n_columns
+
+
+def tick_share(n_columns: int, width: Width) -> float:
+    """Share of an axis that the number under a tick takes."""
+    return 22 / panel_points(n_columns, width)
+
+
+def name_y_axes(figure: Figure, name: str) -> None:
+    """One name at the left of all panels."""
+    room = 0.6 * POINTS_PER_INCH * figure.get_figheight()
+    figure.supylabel(wrapped(name, room), fontsize=RC["font.size"], ma="center")
+
+
+def name_x_axes(axes: NDArray[Any], name: str, width: Width) -> None:
+    """The same name under every column of panels, on as many lines as it needs."""
+    for axis in axes[-1]:
+        axis.set_xlabel(wrapped(name, panel_points(axes.shape[1], width)))
