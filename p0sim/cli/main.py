@@ -12,7 +12,7 @@ INTERRUPTED = 130
 def main() -> None:
     """Run the command line; from the first moment an interrupt is no traceback."""
     signal.signal(signal.SIGINT, _leave)
-    from p0sim.cli import looking, running  # noqa: F401 (their commands join the application)
+    from p0sim.cli import looking, plotting, running  # noqa: F401 (their commands join the application)
     from p0sim.cli.app import run_app
 
     run_app()

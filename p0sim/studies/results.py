@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,10 +15,12 @@ from p0sim.columns import FITTED, FRAMES
 from p0sim.engine.blocks import encode
 from p0sim.engine.files import write_whole, writing
 from p0sim.engine.store import Store, StudyRecord
-from p0sim.errors import InvalidStudyError
+from p0sim.errors import InvalidStudyError, P0SimError
 from p0sim.performance.failures import group_failures, group_problems, problem_line
 from p0sim.performance.predictions import with_predictions
+from p0sim.performance.quantiles import points_summary, qq_summary, zipper_summary
 from p0sim.performance.summarise import performance
+from p0sim.studies.reading import nulls_of, pools_of, reference_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
 
 RESULTS, REPORTS = Path("results"), Path("reports")
 PREDICTIONS = "predictions.parquet"
-PREDICTION_COLUMNS = ["cell", "method", "estimand", "predicted_coverage"]
-PAGE = "README.md"
+PREDICTION_COLUMNS = ["cell", "method", "estimand", "predicted_coverage", "null_value"]
 
 
 def open_study(directory: str | Path) -> StudyResults:
@@ -54,7 +52,7 @@ def open_study(directory: str | Path) -> StudyResults:
 
 
 def write_predictions(directory: Path, predictions: pd.DataFrame) -> None:
-    """Keep what theory predicts beside the results."""
+    """Keep what is known before any data beside the results."""
     table = pa.Table.from_pandas(predictions, preserve_index=False)
     with writing(directory):
         write_whole({directory / PREDICTIONS: encode(table)})
@@ -63,9 +61,11 @@ def write_predictions(directory: Path, predictions: pd.DataFrame) -> None:
 def read_predictions(directory: Path) -> pd.DataFrame | None:
     """What was kept; None where it is missing or damaged: a run works it out again."""
     try:
-        return pd.read_parquet(directory / PREDICTIONS)
+        kept = pd.read_parquet(directory / PREDICTIONS)
     except (OSError, pa.ArrowException):
         return None
+    # Files of older versions have no nulls: all of them were 0.
+    return kept if "null_value" in kept else kept.assign(null_value=0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,42 +83,55 @@ class StudyResults:
     @cached_property
     def record(self) -> StudyRecord:
         """What was run: seed, identity, study file, versions."""
-        return self._store.read_identity()
+        return self.store.read_identity()
 
     @cached_property
-    def _store(self) -> Store:
+    def store(self) -> Store:
+        """The blocks on disk."""
         return Store(self.directory)
 
     @cached_property
     def cells(self) -> pd.DataFrame:
         """One row a cell: every factor, its rule and the replicates asked for."""
-        return self._store.read("cells")
+        return self.store.read("cells")
 
     @cached_property
     def replicates(self) -> pd.DataFrame:
         """One row a cell, method and replicate: how the fit ended."""
-        return self._store.read("replicates")
+        return self.store.read("replicates")
 
     @cached_property
     def estimates(self) -> pd.DataFrame:
         """One row a cell, method, replicate and estimand: estimate, interval, truth."""
-        return self._store.read("estimates")
+        return self.store.read("estimates")
 
     @cached_property
     def timings(self) -> pd.DataFrame:
         """One row a cell, method and replicate: seconds."""
-        return self._store.read("timings")
+        return self.store.read("timings")
 
     @cached_property
     def problems(self) -> pd.DataFrame:
         """One row an error or warning of a replicate."""
-        return self._store.read("problems")
+        return self.store.read("problems")
 
     @cached_property
     def predictions(self) -> pd.DataFrame:
-        """Coverage that theory predicts, once the study has run to its end."""
+        """What was known before any data: predicted coverage and null values.
+
+        They are kept at the end of a run, and worked out again for one that did not get there.
+        """
         found = read_predictions(self.directory)
-        return pd.DataFrame(columns=PREDICTION_COLUMNS) if found is None else found
+        return self._predicted_again() if found is None else found
+
+    def _predicted_again(self) -> pd.DataFrame:
+        from p0sim.studies.study import Study
+
+        try:
+            return Study.from_record(self.record).predictions()
+        except P0SimError:
+            # a file that the study names is gone: the rows are there all the same
+            return pd.DataFrame(columns=PREDICTION_COLUMNS)
 
     @property
     def name(self) -> str:
@@ -156,7 +169,7 @@ class StudyResults:
             The columns of `cells`, then n_done (replicates), n_fits (one a replicate and method),
             a count for each status, n_problems and seconds (worker time).
         """
-        return self._store.progress()
+        return self.store.progress()
 
     @property
     def n_replicates(self) -> int:
@@ -229,8 +242,29 @@ class StudyResults:
             self.replicates,
             self.estimates,
             estimands={str(cell): list(names) for cell, names in asked.items()},
+            nulls=nulls_of(self.predictions),
+            reference=self.reference,
+            pools=pools_of(self.record.study),
         )
         return with_predictions(measured, self.predictions.dropna())
+
+    @cached_property
+    def reference(self) -> str:
+        """Method that others are compared with: the marked one, else the first of the file."""
+        methods = self.record.identity["methods"]
+        return reference_of(self.record.study) or next(iter(methods), "")
+
+    def qq(self, level: float = 0.95) -> pd.DataFrame:
+        """Quantiles of the standardised errors with a simultaneous band, as QQ plots show them."""
+        return qq_summary(self.estimates, self.cells, self.replicates, level)
+
+    def zipper(self) -> pd.DataFrame:
+        """Intervals by centile of their distance from the truth, as zipper plots show them."""
+        return zipper_summary(self.estimates, self.cells, self.replicates)
+
+    def points(self) -> pd.DataFrame:
+        """Estimates and standard errors of the first replicates."""
+        return points_summary(self.estimates, self.cells, self.replicates)
 
     def paper_table(
         self,
@@ -245,26 +279,52 @@ class StudyResults:
         options.setdefault("labels", self.labels)
         return paper_table(self.performance(), rows, cols, cell, **options)
 
-    def plot_qq(self, **options: Any) -> Figure:
+    def plot_qq(self, *, level: float = 0.95, **options: Any) -> Figure:
         """QQ plots of standardised errors; options of :func:`p0sim.report.figures.plot_qq`."""
         from p0sim.report.figures import plot_qq
 
-        options.setdefault("labels", self.labels)
-        return plot_qq(self.estimates, cells=self.cells, replicates=self.replicates, **options)
+        return plot_qq(self.qq(level), self.cells, **self._labelled(options))
 
-    def plot_consistency(self, **options: Any) -> Figure:
-        """Largest error against n; options of :func:`p0sim.report.figures.plot_consistency`."""
-        from p0sim.report.figures import plot_consistency
+    def plot_zipper(self, **options: Any) -> Figure:
+        """Intervals by centile; options of :func:`p0sim.report.figures.plot_zipper`."""
+        from p0sim.report.figures import plot_zipper
 
-        options.setdefault("labels", self.labels)
-        return plot_consistency(self.performance(), **options)
+        options.setdefault("nominal", self.level)
+        return plot_zipper(self.zipper(), self.cells, **self._labelled(options))
+
+    def plot_est_se(self, **options: Any) -> Figure:
+        """Error against standard error; options of :func:`p0sim.report.figures.plot_est_se`."""
+        from p0sim.report.figures import plot_est_se
+
+        return plot_est_se(self.points(), self.cells, **self._labelled(options))
 
     def plot_coverage(self, **options: Any) -> Figure:
         """Coverage by factor; options of :func:`p0sim.report.figures.plot_coverage`."""
         from p0sim.report.figures import plot_coverage
 
-        options.setdefault("labels", self.labels)
-        return plot_coverage(self.performance(), nominal=self.level, **options)
+        options.setdefault("nominal", self.level)
+        return plot_coverage(self.performance(), **self._labelled(options))
+
+    def plot_nested(self, **options: Any) -> Figure:
+        """A measure over all cells; options of :func:`p0sim.report.figures.plot_nested`."""
+        from p0sim.report.figures import plot_nested
+
+        return plot_nested(self.performance(), **self._labelled(options))
+
+    def plot_consistency(self, **options: Any) -> Figure:
+        """Largest error against n; options of :func:`p0sim.report.figures.plot_consistency`."""
+        from p0sim.report.figures import plot_consistency
+
+        return plot_consistency(self.performance(), **self._labelled(options))
+
+    def plot_privacy_utility(self, **options: Any) -> Figure:
+        """A measure by epsilon; options of :func:`p0sim.report.figures.plot_privacy_utility`."""
+        from p0sim.report.figures import plot_privacy_utility
+
+        return plot_privacy_utility(self.performance(), **self._labelled(options))
+
+    def _labelled(self, options: dict[str, Any]) -> dict[str, Any]:
+        return {"labels": self.labels, **options}
 
     def write_report(self, folder: str | Path | None = None) -> Path:
         """Write tables, figures and a page; to `default_report` where no folder is given.
@@ -274,69 +334,11 @@ class StudyResults:
         Returns
         -------
         Path
-            The page.
+            The page, index.html.
         """
-        from p0sim.report.freshness import is_current
+        from p0sim.studies.reporting import write_report
 
-        folder = Path(folder or self.default_report)
-        if not is_current(folder, self.digest()):
-            self._write_page(folder)
-        return folder / PAGE
-
-    def _write_page(self, folder: Path) -> None:
-        from p0sim.report.page import Material, write_page
-
-        material = Material(
-            cells=self.cells,
-            replicates=self.replicates,
-            estimates=self.estimates,
-            problems=self.problems,
-            performance=self.performance(),
-            study=self.record.study,
-            identity=self.record.identity,
-            copies=self.copies,
-            seed=self.record.seed,
-            versions=self.record.machines[-1]["versions"],
-            level=self.level,
-            labels=self.labels,
-            made_from=self.digest(),
-        )
-        write_page(material, folder)
-
-    def digest(self) -> str:
-        """Hash of what was run and of the replicates that are there, however cut into blocks."""
-        record = self.record
-        content = {
-            "study": record.study,
-            "identity": record.identity,
-            "seed": record.seed,
-            "versions": record.machines[-1]["versions"],
-            "targets": self._store.targets(),
-            "replicates": self._spans(),
-            "statuses": self._statuses(),
-        }
-        text = json.dumps(content, sort_keys=True, default=str)
-        return hashlib.sha256(text.encode()).hexdigest()
-
-    def _spans(self) -> dict[str, list[list[int]]]:
-        """First and last of each unbroken run of replicates, by cell."""
-        spans: dict[str, list[list[int]]] = {}
-        for block in self._store.blocks():
-            mine = spans.setdefault(block.cell, [])
-            if mine and mine[-1][1] + 1 == block.first:
-                mine[-1][1] = block.last
-            else:
-                mine.append([block.first, block.last])
-        return spans
-
-    def _statuses(self) -> dict[str, int]:
-        """Fits by cell, method and status."""
-        counts: Counter[str] = Counter()
-        for block, tally in self._store.tallies().items():
-            for method, statuses in tally.counts.items():
-                for status, count in statuses.items():
-                    counts[f"{block.cell} {method} {status}"] += count
-        return dict(counts)
+        return write_report(self, Path(folder or self.default_report))
 
     @property
     def default_report(self) -> Path:

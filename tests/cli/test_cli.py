@@ -37,7 +37,7 @@ def test_run_ends_with_the_table_and_the_report(finished):
     assert done.returncode == 0, done.stderr
     assert "alpha[1]-alpha[2]" in done.stdout
     assert "no-estimate share" in done.stdout
-    assert done.stdout.rstrip().endswith("Report: reports/tiny/README.md")
+    assert done.stdout.rstrip().endswith("Report: reports/tiny/index.html")
     assert (folder / "results/tiny/study.json").is_file()
     assert (folder / "reports/tiny/table.tex").is_file()
     assert "replicates" in done.stderr
@@ -60,6 +60,34 @@ def test_report_is_written_where_it_is_wanted(finished):
     done = p0sim("report", "results/tiny", "-o", "page", folder=folder)
     assert done.returncode == 0, done.stderr
     assert (folder / "page/qq.pdf").is_file()
+
+
+def test_every_kind_of_figure_is_drawn_by_name(finished):
+    folder, _ = finished
+    kinds = ("qq", "zipper", "coverage", "nested", "consistency", "est-se", "privacy-utility")
+    for kind in kinds:
+        done = p0sim("plot", "results/tiny", kind, "-o", f"drawn/{kind}", folder=folder)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.splitlines() == [f"drawn/{kind}.pdf", f"drawn/{kind}.png"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["pie"], "must be one of qq, zipper"),
+        (["qq", "--width", "wide"], "must be one of single, double"),
+        (["qq", "--measure", "bias"], "--measure goes with coverage"),
+        (["qq", "--where", "n"], "must look like n=100"),
+        (["qq", "--where", "n=7"], "n must be one of"),
+        (["nested", "--measure", "bais"], "measure must be one of"),
+    ],
+)
+def test_a_figure_that_cannot_be_is_refused(finished, arguments, words):
+    folder, _ = finished
+    done = p0sim("plot", "results/tiny", *arguments, folder=folder)
+    assert done.returncode == 2
+    assert words in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
 
 
 def test_a_smoke_run_has_a_folder_of_its_own(finished):
@@ -278,7 +306,7 @@ def test_bad_options_are_one_line_and_exit_code_2(arguments, words, tmp_path):
 
 
 COMMANDS = ("check", "plan", "run", "extend", "repro", "status", "failures", "table", "report",
-            "export", "merge")  # fmt: skip
+            "plot", "export", "columns", "merge")  # fmt: skip
 
 
 def test_help_shows_an_example_for_every_command(tmp_path):

@@ -10,6 +10,7 @@ import pytest
 
 import p0sim as p0
 from p0sim.errors import InvalidStudyError, StudyMismatchError
+from p0sim.studies.reporting import digest
 from tests.studies.test_study import TEXT
 
 FRAMES = ("cells", "replicates", "estimates", "problems")
@@ -132,9 +133,53 @@ def test_damaged_predictions_are_worked_out_again(tmp_path):
     tiny = study(tmp_path / "a")
     before = tiny.run(tmp_path / "r", n_jobs=1, progress=False).performance()
     (tmp_path / "r/predictions.parquet").write_bytes(b"half")
-    assert "predicted_coverage" not in set(p0.open_study(tmp_path / "r").performance()["measure"])
+    pd.testing.assert_frame_equal(before, p0.open_study(tmp_path / "r").performance())
     after = tiny.run(tmp_path / "r", n_jobs=1, progress=False).performance()
     pd.testing.assert_frame_equal(before, after)
+
+
+POOLED = """
+[study]
+name = "pooled"
+seed = 1
+reps = 30
+
+[factors]
+n = [12]
+q = [2]
+L = [0]
+epsilon = [2]
+
+[estimands]
+contrasts = ["alpha[*]", { contrast = "alpha[1]-alpha[2]", null = 0.5 }]
+
+[methods.first]
+margins = "drop_last"
+
+[methods.second]
+reference = true
+
+[measures.pool]
+senders = "alpha[*]"
+"""
+
+
+def test_nulls_pools_and_the_reference_reach_the_measures(tmp_path):
+    """Oracle: the same numbers by hand from the frame of estimates."""
+    (tmp_path / "pooled.toml").write_text(POOLED)
+    results = p0.Study.from_toml(tmp_path / "pooled.toml").run(
+        tmp_path / "r", n_jobs=1, progress=False
+    )
+    table = results.performance().set_index(["method", "estimand", "measure"])["value"]
+    rows = results.estimates[results.estimates["method"] == "first"]
+    single = rows[rows["estimand"].str.fullmatch(r"alpha\[\d+\]")]
+    width = (single["upper"] - single["lower"]).groupby(single["rep"]).mean().mean()
+    np.testing.assert_allclose(table["first", "senders", "ci_width"], width)
+    contrast = rows[rows["estimand"] == "alpha[1]-alpha[2]"]
+    rejected = (contrast["lower"] > 0.5) | (contrast["upper"] < 0.5)
+    assert table["first", "alpha[1]-alpha[2]", "reject"] == rejected.mean()
+    assert ("first", "alpha[1]", "rel_prec") in table
+    assert ("second", "alpha[1]", "rel_prec") not in table
 
 
 def test_a_digest_knows_the_replicates_and_not_the_blocks(tmp_path):
@@ -142,10 +187,10 @@ def test_a_digest_knows_the_replicates_and_not_the_blocks(tmp_path):
     tiny = study(tmp_path / "a", CUSTOM)
     options = {"n_jobs": 1, "progress": False}
     digests = [
-        tiny.run(tmp_path / str(size), block_size=size, **options).digest() for size in (1, 7, 30)
+        digest(tiny.run(tmp_path / str(size), block_size=size, **options)) for size in (1, 7, 30)
     ]
     assert len(set(digests)) == 1
-    assert tiny.run(tmp_path / "fewer", reps=29, **options).digest() not in digests
+    assert digest(tiny.run(tmp_path / "fewer", reps=29, **options)) not in digests
 
 
 STOP = """

@@ -1,0 +1,83 @@
+"""The command that draws: p0sim plot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from p0sim.cli.app import app
+from p0sim.validation import nearest
+
+# Names on the command line, and the method of the results that draws each.
+KINDS = {
+    "qq": "plot_qq",
+    "zipper": "plot_zipper",
+    "coverage": "plot_coverage",
+    "nested": "plot_nested",
+    "consistency": "plot_consistency",
+    "est-se": "plot_est_se",
+    "privacy-utility": "plot_privacy_utility",
+}
+OF_A_MEASURE = ("coverage", "nested", "consistency", "privacy-utility")
+WIDTHS = ("single", "double")
+
+
+@app.command()
+def plot(
+    directory: Annotated[Path, typer.Argument(help="Results folder of a study.")],
+    kind: Annotated[str, typer.Argument(help=f"{', '.join(KINDS)}.")],
+    rows: Annotated[str | None, typer.Option(help="Factor of the panel rows.")] = None,
+    cols: Annotated[str | None, typer.Option(help="Factor of the panel columns.")] = None,
+    where: Annotated[
+        str | None, typer.Option(help="Levels to show, such as 'n=100,method=paper'.")
+    ] = None,
+    measure: Annotated[
+        str | None, typer.Option(help=f"Measure to show, in {', '.join(OF_A_MEASURE)}.")
+    ] = None,
+    width: Annotated[str, typer.Option(help="single (85 mm) or double (180 mm).")] = "double",
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Path without suffix. [default: NAME-KIND]"),
+    ] = None,
+) -> None:
+    """Draw a figure of a study as PDF and PNG.
+
+    Example: p0sim plot results/coverage qq --where n=200,q=3 -o figures/qq
+    """
+    require_word(kind, "KIND", tuple(KINDS))
+    require_word(width, "--width", WIDTHS)
+    if measure is not None and kind not in OF_A_MEASURE:
+        raise typer.BadParameter(f"--measure goes with {', '.join(OF_A_MEASURE)}; got {kind}")
+
+    from p0sim.report.style import save_figure
+    from p0sim.studies.results import open_study
+
+    results = open_study(directory)
+    given = {"rows": rows, "cols": cols, "where": levels_in(where), "measure": measure}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    figure = getattr(results, KINDS[kind])(width=width, **options)
+    stem = output or Path(f"{results.name}-{kind}")
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    for path in save_figure(figure, stem):
+        print(path)
+
+
+def require_word(word: str, name: str, known: tuple[str, ...]) -> None:
+    """Refuse a word that is none of those known."""
+    if word not in known:
+        raise typer.BadParameter(
+            f"{name} must be one of {', '.join(known)}; got {word!r}, "
+            f"did you mean {nearest(word, known)!r}?"
+        )
+
+
+def levels_in(text: str | None) -> dict[str, str] | None:
+    """Levels by factor, as in "n=100,method=paper"."""
+    if text is None:
+        return None
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(name.strip() and equals for name, equals, _ in pairs):
+        raise typer.BadParameter(f"--where must look like n=100,method=paper; got {text!r}")
+    return {name.strip(): level.strip() for name, _, level in pairs}
