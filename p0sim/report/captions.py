@@ -37,7 +37,7 @@ CAPTIONS = {
     "the vertical axis is the centile of that distance. Those that miss the truth close the zip at "
     "the top. An honest method turns from hits to misses at its nominal level; misses on one side "
     "only are a sign of bias.",
-    "est-se": "Standard error against estimate, a point for each of the first 300 fitted "
+    "est-se": "Standard error against estimate, a point for each of the first 100 fitted "
     "replicates; those whose intervals miss the true value are marked. A slope means that the "
     "error a method reports depends on its estimate; far points are replicates close to having no "
     "estimate.",

@@ -51,7 +51,9 @@ def picture_of(png: bytes) -> Picture:
     reduced = io.BytesIO()
     with Image.open(io.BytesIO(png)) as image:
         # quantize keeps no alpha, and a figure has none to keep
-        few = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
-    few.save(reduced, format="png", optimize=True)
+        few = image.convert("RGB").quantize(
+            COLOURS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE
+        )
+    few.save(reduced, format="png")
     coded = base64.b64encode(reduced.getvalue()).decode("ascii")
     return Picture(f"data:image/png;base64,{coded}", *few.size)
