@@ -6,6 +6,7 @@ import hashlib
 import os
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 # Before anything imports pyplot, here and in worker processes.
@@ -21,3 +22,12 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / f"numba-{STATE}"))
 # A busy machine must not fail a test, and a failure must come back on the next run.
 settings.register_profile("p0sim", deadline=None, derandomize=True)
 settings.load_profile("p0sim")
+
+
+@pytest.fixture(scope="session")
+def network_data() -> Path:
+    """Folder of real networks: $P0SIM_DATA, else one beside the checkout, else a skip."""
+    folder = Path(os.environ.get("P0SIM_DATA", ROOT.parent / "shared" / "data"))
+    if not (folder / "datasets.toml").is_file():
+        pytest.skip(f"the real networks are not here: no datasets.toml in {folder}")
+    return folder

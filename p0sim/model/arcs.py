@@ -1,18 +1,40 @@
-"""Rules that arcs keep, whatever they were read from: weights, labels, loops, pairs."""
+"""Arcs as they were written, and the rules they keep: labels, loops, pairs that stand once."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from p0sim.arrays import IntVector
 from p0sim.errors import InvalidNetworkError
+from p0sim.model.arc_weights import whole_weights, written
 
-WHOLE_NUMBER = re.compile(r"\+?([0-9]+)(\.0*)?")
+Place = Callable[[int], str]
+
+
+class Wishes(TypedDict, total=False):
+    """What a caller asks for instead of a refusal; nothing where left out."""
+
+    clip: bool
+    sum_duplicates: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Arcs:
+    """Arcs as a file, frame or graph has them: nothing checked yet.
+
+    `place` says in words where arc k stands; `nodes` are all nodes, where the source names them.
+    """
+
+    source: NDArray[Any]
+    target: NDArray[Any]
+    weight: NDArray[Any]
+    place: Place
+    nodes: Sequence[str] | None = None
 
 
 def sort_labels(labels: Iterable[str]) -> list[str]:
@@ -34,37 +56,82 @@ def _by_size(label: str) -> tuple[int, str, str]:
     return len(digits), digits, label
 
 
-def labels_of(values: Sequence[Any] | NDArray[Any], place: Callable[[int], str]) -> NDArray[Any]:
-    """Node ids as text; a missing or empty one is refused."""
+def objects(values: Iterable[Any]) -> NDArray[Any]:
+    """A one-dimensional object array, whatever the values are.
+
+    Examples
+    --------
+    >>> objects([(1, 2), (3, 4)]).shape
+    (2,)
+    """
+    listed = list(values)
+    array = np.empty(len(listed), dtype=object)
+    array[:] = listed
+    return array
+
+
+def distinct_ends(arcs: Arcs) -> tuple[IntVector, IntVector, list[str]]:
+    """Sources and targets as positions in the list of different labels found, and that list.
+
+    Raises
+    ------
+    InvalidNetworkError
+        If a label is missing or empty, or a column of labels is neither text nor whole numbers.
+    """
+    (source, sources), (target, targets) = (
+        _distinct_labels(end, arcs.place) for end in (arcs.source, arcs.target)
+    )
+    found = list(dict.fromkeys([*sources, *targets]))
+    return positions_in(found, sources)[source], positions_in(found, targets)[target], found
+
+
+def _distinct_labels(values: NDArray[Any], place: Place) -> tuple[IntVector, list[str]]:
+    """Different ids of a column as text, exactly as written, and which of them each row has."""
     import pandas as pd
 
-    given = np.empty(len(values), dtype=object)
-    given[:] = values
-    labels = np.array([str(value) for value in given], dtype=object)
-    missing = np.flatnonzero(pd.isna(given) | (labels == ""))
+    mixed = values.dtype.kind == "O" and pd.api.types.infer_dtype(values, skipna=False) != "string"
+    # 1 and 1.0 are equal, but not the same text
+    codes, found = pd.factorize(objects(map(_text, values)) if mixed else values)
+    labels = [_text(value) for value in found.tolist()]
+    empty = [code for code, label in enumerate(labels) if label == ""]
+    missing = np.flatnonzero(np.isin(codes, [-1, *empty]))
     if len(missing):
         k = int(missing[0])
-        raise InvalidNetworkError(f"node must have a label; got {given[k]!r} {place(k)}")
-    return labels
+        raise InvalidNetworkError(f"node must have a label; got {written(values[k])} {place(k)}")
+    if values.dtype.kind not in "iuOUST" and len(values):
+        raise InvalidNetworkError(
+            f"node ids must be text or whole numbers; got {written(values[0])} {place(0)}"
+        )
+    return codes.astype(np.int64), labels
 
 
-def positions_of(
-    ends: NDArray[Any], position: dict[str, int], place: Callable[[int], str]
-) -> IntVector:
-    """Positions of node ids in the node list; one that is not there is refused."""
-    found = np.array([position.get(end, -1) for end in ends], dtype=np.int64)
-    unknown = np.flatnonzero(found < 0)
+def _text(value: Any) -> str:
+    import pandas as pd
+
+    return "" if pd.api.types.is_scalar(value) and pd.isna(value) else str(value)
+
+
+def positions_in(labels: Sequence[str], found: Sequence[str]) -> IntVector:
+    """Position in `labels` of each label found, -1 where it is not there."""
+    position = {label: k for k, label in enumerate(labels)}
+    return np.array([position.get(label, -1) for label in found], dtype=np.int64)
+
+
+def refuse_unknown(ends: IntVector, values: NDArray[Any], place: Place) -> None:
+    """Refuse an arc whose end is not in the node list: its position there is -1."""
+    unknown = np.flatnonzero(ends < 0)
     if len(unknown):
-        k = unknown[0]
-        raise InvalidNetworkError(f"node must be in the node list; got {ends[k]!r} {place(k)}")
-    return found
+        k = int(unknown[0])
+        raise InvalidNetworkError(
+            f"node must be in the node list; got {written(str(values[k]))} {place(k)}"
+        )
 
 
 def refuse_loops(
     i: IntVector,
     j: IntVector,
     labels: Sequence[str],
-    place: Callable[[int], str] = lambda k: "on the diagonal",
+    place: Place = lambda k: "on the diagonal",
 ) -> None:
     """Refuse an arc from a node to itself."""
     loops = np.flatnonzero(i == j)
@@ -75,46 +142,64 @@ def refuse_loops(
         )
 
 
-def refuse_twice(i: IntVector, j: IntVector, n: int, place: Callable[[int], str]) -> None:
+def refuse_twice(i: IntVector, j: IntVector, n: int, place: Place) -> None:
     """Refuse an ordered pair that stands more than once."""
     pair = i * n + j
-    order = np.argsort(pair, kind="stable")
-    twice = np.flatnonzero(np.diff(pair[order]) == 0)
-    if len(twice):
-        first, second = order[twice[0]], order[twice[0] + 1]
+    if (np.diff(np.sort(pair)) == 0).any():
+        order = np.argsort(pair, kind="stable")
+        twice = np.flatnonzero(np.diff(pair[order]) == 0)
+        first, second = (int(k) for k in order[twice[0] : twice[0] + 2])
         raise InvalidNetworkError(
-            f"each pair must stand once; got one {place(first)} and again {place(second)}"
+            f"each pair must stand once; got one {place(first)} and again {place(second)} "
+            "(sum_duplicates adds them up)"
         )
 
 
-def whole_weights(values: NDArray[Any], q: int, place: Callable[[int], str]) -> IntVector:
-    """Weights as int64, each a whole number in 0..q-1; text such as "1" or "1.0" will do.
+def summed(
+    i: IntVector, j: IntVector, weight: IntVector, q: int, n: int, place: Place, *, clip: bool
+) -> tuple[IntVector, IntVector, IntVector]:
+    """Each pair once, with the sum of its weights.
+
+    The rows hold whole numbers in 0..q-1 already, clipped ones too, so that clipping a sum at q-1
+    gives what clipping the sum of the unclipped weights would give.
 
     Raises
     ------
     InvalidNetworkError
-        Naming the first value that is not, and its place.
+        If a sum is above q-1 and is not to be clipped; two rows of the pair are named.
     """
-    whole, is_whole = _to_integers(values)
-    wrong = np.flatnonzero(~is_whole | (whole < 0) | (whole > q - 1))
-    if len(wrong):
-        value = str(values[wrong[0]])
+    pairs, code = np.unique(i * n + j, return_inverse=True)
+    # floats: exact up to 2^53, far above any q-1, and beyond they cannot wrap round
+    total = np.bincount(code, weights=weight, minlength=len(pairs))
+    above = np.flatnonzero(total > q - 1)
+    if len(above) and not clip:
+        rows = np.flatnonzero(code == above[0])
         raise InvalidNetworkError(
-            f"weight must be a whole number in 0..q-1 = {q - 1}; got {value!r} {place(wrong[0])}"
+            f"weights of one pair must sum to at most q-1 = {q - 1}; got {total[above[0]]:.0f}, "
+            f"first {place(int(rows[0]))}, last {place(int(rows[-1]))}"
         )
-    return whole
+    return pairs // n, pairs % n, np.minimum(total, q - 1).astype(np.int64)
 
 
-def _to_integers(values: NDArray[Any]) -> tuple[IntVector, NDArray[np.bool_]]:
-    """Values as int64 beside a mask of those that really were whole numbers."""
-    if values.dtype.kind in "bi":
-        return values.astype(np.int64), np.ones(values.shape, dtype=bool)
-    if values.dtype.kind == "u":
-        return values.astype(np.int64), np.asarray(values <= np.iinfo(np.int64).max)
-    if values.dtype.kind == "f":
-        # beyond 2**53 neighbouring whole numbers share one float: not exact, so not accepted
-        whole = (np.abs(values) <= 2.0**53) & (values == np.round(values))
-        return np.where(whole, values, 0).astype(np.int64), np.asarray(whole)
-    matches = [WHOLE_NUMBER.fullmatch(str(value)) for value in values]
-    numbers = [int(m[1]) if m and len(m[1]) < 19 else -1 for m in matches]
-    return np.array(numbers, dtype=np.int64), np.array([m is not None for m in matches], dtype=bool)
+def settled(
+    i: IntVector,
+    j: IntVector,
+    values: NDArray[Any],
+    q: int,
+    n: int,
+    place: Place,
+    **wishes: Unpack[Wishes],
+) -> tuple[IntVector, IntVector, IntVector]:
+    """Arcs between known nodes with their rules kept: each pair once, weights in 0..q-1.
+
+    Raises
+    ------
+    InvalidNetworkError
+        Naming the first weight or pair that breaks a rule, and its place.
+    """
+    clip = wishes.get("clip", False)
+    weight = whole_weights(values, q, place, clip=clip)
+    if wishes.get("sum_duplicates"):
+        return summed(i, j, weight, q, n, place, clip=clip)
+    refuse_twice(i, j, n, place)
+    return i, j, weight

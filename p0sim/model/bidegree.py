@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,19 @@ class BiDegree:
         Weights lie in 0..q-1.
     nodes : sequence of str, optional
         Labels, in order; "1".."n" where none are given.
+    source : Path, optional
+        The file that the network came from.
+    nodes_given : bool
+        Whether somebody said which nodes there are; False where they were read off the arcs, as
+        the number of degrees then tells of the arcs.
+    clipped : bool
+        Whether weights outside 0..q-1 were to be moved to its ends, if there were any.
 
     Raises
     ------
     InvalidNetworkError
-        If shapes differ, n < 3, a degree is not finite or lies outside 0..(n-1)(q-1).
+        If shapes differ, n < 3, a degree is not finite or lies outside 0..(n-1)(q-1), or
+        (n-1)(q-1) is not below 2^62.
 
     Examples
     --------
@@ -43,6 +52,9 @@ class BiDegree:
     in_degree: NDArray[np.int64] | NDArray[np.float64]
     q: int
     nodes: tuple[str, ...]
+    source: Path | None
+    nodes_given: bool
+    clipped: bool
 
     def __init__(
         self,
@@ -50,14 +62,19 @@ class BiDegree:
         in_degree: ArrayLike,
         q: int,
         nodes: Sequence[str] | None = None,
+        *,
+        source: Path | None = None,
+        nodes_given: bool = True,
+        clipped: bool = False,
     ) -> None:
         out_sums, in_sums = degree_arrays(out_degree, in_degree)
         q = require_q(q, InvalidNetworkError)
-        top = (len(out_sums) - 1) * (q - 1)
+        top = largest_degree(len(out_sums), q)
         _require_range("out_degree", out_sums, top)
         _require_range("in_degree", in_sums, top)
         labels = require_labels(nodes, len(out_sums), InvalidNetworkError)
         fill(self, out_degree=out_sums, in_degree=in_sums, q=q, nodes=labels)
+        fill(self, source=source, nodes_given=nodes_given, clipped=clipped)
 
     @property
     def n(self) -> int:
@@ -66,6 +83,20 @@ class BiDegree:
 
     def __repr__(self) -> str:
         return f"BiDegree(n={self.n}, q={self.q}, total={self.out_degree.sum():.10g})"
+
+
+def largest_degree(n: int, q: int) -> int:
+    """(n-1)(q-1), the degree of a node whose arcs are all at the top.
+
+    Raises
+    ------
+    InvalidNetworkError
+        If it is not below 2^62: sums, and noise on them, must stay exact in 64-bit integers.
+    """
+    top = (n - 1) * (q - 1)
+    if top >= 2**62:
+        raise InvalidNetworkError(f"(n-1)(q-1) must be below 2^62; got n = {n} and q = {q}")
+    return top
 
 
 def degree_arrays(out_degree: ArrayLike, in_degree: ArrayLike) -> tuple[NDArray, NDArray]:  # type: ignore[type-arg]

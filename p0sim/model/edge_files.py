@@ -1,43 +1,70 @@
-"""Networks from text files: comma or tab separated edge lists, labels verbatim."""
+"""Networks from files: delimited text, Parquet, GraphML. Labels are kept as written."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from p0sim.errors import InvalidNetworkError
-from p0sim.model.arcs import WHOLE_NUMBER
-from p0sim.model.networks import EDGE_COLUMNS, Network, from_arcs, require_single_columns
+from p0sim.model.arcs import Arcs, Wishes
+from p0sim.model.file_content import file_text
+from p0sim.model.graph_files import arcs_of_graphml
+from p0sim.model.networks import Network, from_arcs
+from p0sim.model.parquet_files import arcs_of_parquet
+from p0sim.model.table_files import arcs_of_text, read_text_table
 
-if TYPE_CHECKING:
-    import pandas as pd
+__all__ = ["arcs_of_file", "read_labels", "read_network", "read_text_table"]
 
-TOKENIZER_PREFIX = "Error tokenizing data. C error: "
+READERS = {
+    ".csv": arcs_of_text,
+    ".tsv": arcs_of_text,
+    ".csv.gz": arcs_of_text,
+    ".tsv.gz": arcs_of_text,
+    ".parquet": arcs_of_parquet,
+    ".graphml": arcs_of_graphml,
+    ".graphml.gz": arcs_of_graphml,
+}
 
 
 def read_network(
-    path: str | Path, q: int, nodes: str | Path | Sequence[str] | None = None
+    path: str | Path,
+    q: int,
+    nodes: str | Path | Sequence[str] | None = None,
+    *,
+    clip: bool = False,
+    sum_duplicates: bool = False,
 ) -> Network:
-    r"""Read a weighted directed edge list.
+    r"""Read a weighted directed network.
 
     Parameters
     ----------
     path : str or Path
-        CSV, or TSV where the name ends in .tsv; a further .gz is unpacked. The header is
-        source,target,weight (other columns are ignored) or source,target (every weight 1). A file
-        without header needs three columns with a number in the third. Labels are kept as written.
+        The name's end says what it is: .csv and .tsv (edge lists in UTF-8), .parquet, .graphml;
+        text formats also with a further .gz.
+
+        A table has the columns source, target and weight, in any order; others are left aside.
+        Without weight there may be no other column either, and every weight is 1. Text without a
+        header needs three columns with a whole number in the third. No character starts a comment,
+        blanks count, and "NA" is a label like any other. GraphML is read by networkx: a node's
+        label is its id, a weight the edge attribute "weight", 1 where no edge has one.
     q : int
         Weights lie in 0..q-1.
     nodes : path or sequence of str, optional
-        All node labels in order, or a text file with one a line. Without it the nodes are those
-        that occur in the file, whole numbers by size and other labels by letter.
+        All node labels in order, or a text file with one a line. Without it the nodes are those of
+        the graph, or those that occur in the table, whole numbers by size and other labels by
+        letter; the network then says ``nodes_given`` False and cannot be released.
+    clip : bool
+        Move whole-number weights outside 0..q-1 to the nearer end instead of refusing them. That
+        it was asked for is recorded on the network; how often it happened is not.
+    sum_duplicates : bool
+        Add up the weights of a pair that stands more than once instead of refusing it. A sum above
+        q-1 is refused, or clipped where that is asked for too.
 
     Returns
     -------
     Network
+        Its ``source`` is the file.
 
     Raises
     ------
@@ -46,33 +73,28 @@ def read_network(
 
     Examples
     --------
-    >>> import tempfile, pathlib
+    >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "friends.csv"
     >>> _ = path.write_text("source,target,weight\nann,bob,2\nbob,cy,1\n")
     >>> read_network(path, q=3).nodes
     ('ann', 'bob', 'cy')
     """
     path = Path(path)
-    table = read_text_table(path)
-    header = [name.strip().lower() for name in table.iloc[0]]
-    if {"source", "target"} <= set(header):
-        require_single_columns(header)
-        columns = [header.index(name) if name in header else None for name in EDGE_COLUMNS]
-        table = table.iloc[1:]
-    elif len(header) == 3 and WHOLE_NUMBER.fullmatch(header[2]):
-        columns = [0, 1, 2]
-    else:
-        raise InvalidNetworkError(
-            f"{path} must start with the header source,target,weight or with an edge that has a "
-            f"whole-number weight; got {','.join(table.iloc[0])!r}"
-        )
-    table = table[(table != "").any(axis=1)]
-    line = table.index.to_numpy() + 1
-    source, target = (table[columns[k]].to_numpy() for k in (0, 1))
-    has_weight = columns[2] is not None
-    weight = table[columns[2]].to_numpy() if has_weight else np.ones(len(table), dtype=np.int64)
+    arcs = arcs_of_file(path)
     labels = read_labels(nodes) if isinstance(nodes, str | Path) else nodes
-    return from_arcs(source, target, weight, q, labels, lambda k: f"in row {line[k]} of {path}")
+    if labels is None and not len(arcs.source) and not arcs.nodes:
+        raise InvalidNetworkError(f"file must hold an edge, or nodes be given; got {path}")
+    wishes: Wishes = {"clip": clip, "sum_duplicates": sum_duplicates}
+    return from_arcs(arcs, q, labels, source=path.resolve(), **wishes)
+
+
+def arcs_of_file(path: Path) -> Arcs:
+    """Arcs of a file of any kind that can be read, their rules not checked yet."""
+    name = path.name.lower()
+    for suffix, reader in READERS.items():
+        if name.endswith(suffix):
+            return reader(path)
+    raise InvalidNetworkError(f"network file must end in {', '.join(READERS)}; got {path}")
 
 
 def read_labels(path: str | Path) -> list[str]:
@@ -81,34 +103,14 @@ def read_labels(path: str | Path) -> list[str]:
     Raises
     ------
     InvalidNetworkError
-        If the file cannot be read.
+        If the file cannot be read or a label stands twice; both lines are named.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidNetworkError(
-            f"nodes must be a readable text file; got {path}: {error}"
-        ) from None
-    return [line for line in text.splitlines() if line]
-
-
-def read_text_table(path: Path) -> pd.DataFrame:
-    """All cells of a delimited file as text, nothing guessed, numbered by line."""
-    import pandas as pd
-
-    separator = "\t" if ".tsv" in path.suffixes else ","
-    try:
-        table = pd.read_csv(
-            path,
-            sep=separator,
-            header=None,
-            dtype=str,
-            keep_default_na=False,
-            na_filter=False,
-            skip_blank_lines=False,
-            encoding="utf-8-sig",
-        )
-    except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        words = str(error).strip().splitlines()[-1].removeprefix(TOKENIZER_PREFIX)
-        raise InvalidNetworkError(f"network file must be readable; got {path}: {words}") from None
-    return table.fillna("")
+    lines: dict[str, int] = {}
+    # str.splitlines would also cut at characters that a label may hold
+    for number, label in enumerate(re.split("\r\n|\n|\r", file_text(Path(path))), 1):
+        if label and lines.setdefault(label, number) != number:
+            raise InvalidNetworkError(
+                f"nodes must be different; got {label!r} in lines {lines[label]} and {number} "
+                f"of {path}"
+            )
+    return list(lines)

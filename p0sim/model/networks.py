@@ -1,4 +1,4 @@
-"""Weighted directed networks, and reading them from what people have.
+"""Weighted directed networks, and making them from what people have.
 
 Weights are checked once, here: whole numbers in 0..q-1, no self-loop, no pair twice. Labels are
 kept as written. q is always said by the caller, never read off the data.
@@ -6,13 +6,12 @@ kept as written. q is always said by the caller, never read off the data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from p0sim.arrays import (
@@ -24,20 +23,24 @@ from p0sim.arrays import (
     require_q,
 )
 from p0sim.errors import InvalidNetworkError
+from p0sim.model.arc_sources import arcs_of_frame, arcs_of_graph
 from p0sim.model.arcs import (
-    labels_of,
-    positions_of,
+    Arcs,
+    Wishes,
+    distinct_ends,
+    objects,
+    positions_in,
     refuse_loops,
-    refuse_twice,
+    refuse_unknown,
+    settled,
     sort_labels,
-    whole_weights,
 )
-from p0sim.model.bidegree import BiDegree
+from p0sim.model.bidegree import BiDegree, largest_degree
+from p0sim.model.edge_columns import edge_columns
+from p0sim.model.matrices import Entries, matrix_entries
 
 if TYPE_CHECKING:
     import pandas as pd
-
-EDGE_COLUMNS = ("source", "target", "weight")
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -52,6 +55,12 @@ class Network:
         Weights lie in 0..q-1.
     nodes : sequence of str, optional
         Labels, in order; "1".."n" where none are given.
+    source : Path, optional
+        The file that it came from.
+    nodes_given : bool
+        Whether somebody said which nodes there are; False where they were read off the arcs.
+    clipped : bool
+        Whether weights outside 0..q-1 were to be moved to its ends, if there were any.
 
     Raises
     ------
@@ -68,16 +77,26 @@ class Network:
     weights: sparse.csr_array
     q: int
     nodes: tuple[str, ...]
+    source: Path | None
+    nodes_given: bool
+    clipped: bool
 
-    def __init__(self, weights: Any, q: int, nodes: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        weights: Any,
+        q: int,
+        nodes: Sequence[str] | None = None,
+        *,
+        source: Path | None = None,
+        nodes_given: bool = True,
+        clipped: bool = False,
+    ) -> None:
         q = require_q(q, InvalidNetworkError)
-        arcs: Any = weights if sparse.issparse(weights) else _dense(weights)
-        arcs = sparse.coo_array(arcs)
-        if arcs.ndim != 2 or arcs.shape[0] != arcs.shape[1]:
-            raise InvalidNetworkError(f"network must be a square matrix; got shape {arcs.shape}")
-        n = require_n(arcs.shape[0], InvalidNetworkError)
-        labels = require_labels(nodes, n, InvalidNetworkError)
-        fill(self, weights=_checked(arcs, q, labels), q=q, nodes=labels)
+        entries = matrix_entries(weights)
+        largest_degree(entries.n, q)
+        labels = require_labels(nodes, entries.n, InvalidNetworkError)
+        fill(self, weights=_settled_matrix(entries, q, labels), q=q, nodes=labels)
+        fill(self, source=source, nodes_given=nodes_given, clipped=clipped)
 
     @property
     def n(self) -> int:
@@ -91,6 +110,9 @@ class Network:
             np.asarray(self.weights.sum(axis=0, dtype=np.int64)).ravel(),
             self.q,
             self.nodes,
+            source=self.source,
+            nodes_given=self.nodes_given,
+            clipped=self.clipped,
         )
 
     def toarray(self) -> IntMatrix:
@@ -102,20 +124,33 @@ class Network:
         return f"Network(n={self.n}, q={self.q}, arcs={self.weights.nnz})"
 
 
-def as_network(network: Any, q: int | None = None, nodes: Sequence[str] | None = None) -> Network:
+def as_network(
+    network: Any,
+    q: int | None = None,
+    nodes: Sequence[str] | None = None,
+    *,
+    clip: bool = False,
+    sum_duplicates: bool = False,
+) -> Network:
     """A Network from an array, sparse matrix, data frame or networkx.DiGraph.
 
     Parameters
     ----------
     network : Network, array_like, sparse matrix, DataFrame or networkx.DiGraph
-        A frame is either an edge list with columns source, target and (optionally) weight, or a
-        square adjacency whose index and columns hold the same labels. A graph gives its edge
-        attribute "weight", 1 where it has none.
+        A frame is either an edge list with columns source, target and weight (without weight, and
+        without other columns, every weight is 1), or a square adjacency whose index and columns
+        hold the same labels. A graph gives its edge attribute "weight", 1 where no edge has one.
     q : int
         Weights lie in 0..q-1; may be left out for a Network, which knows it.
     nodes : sequence of str, optional
         All node labels, in order. Without it an edge list's nodes are those that occur, whole
         numbers by size and other labels by letter; nodes without arcs are then unknown.
+    clip : bool
+        Move whole-number weights outside 0..q-1 to the nearer end instead of refusing them. That
+        it was asked for is recorded on the network; how often it happened is not.
+    sum_duplicates : bool
+        Add up the weights of a pair that stands more than once instead of refusing it. A sum above
+        q-1 is refused, or clipped where that is asked for too.
 
     Returns
     -------
@@ -135,16 +170,18 @@ def as_network(network: Any, q: int | None = None, nodes: Sequence[str] | None =
     Network(n=3, q=2, arcs=2)
     """
     if isinstance(network, Network):
-        return _same_network(network, q, nodes)
+        return _same_network(network, q, nodes, clip=clip)
     if q is None:
         raise TypeError("q must be given: weights lie in 0..q-1; it is never read off the data")
+    q = require_q(q, InvalidNetworkError)
+    wishes: Wishes = {"clip": clip, "sum_duplicates": sum_duplicates}
     kind = type(network).__module__.split(".")[0]
     if kind == "networkx":
-        return _from_graph(network, q, nodes)
+        return from_arcs(arcs_of_graph(network, parallel=sum_duplicates), q, nodes, **wishes)
     if kind == "pandas":
-        return _from_frame(network, q, nodes)
+        return _from_frame(network, q, nodes, **wishes)
     if sparse.issparse(network) or isinstance(network, np.ndarray | list | tuple):
-        return Network(network, q, nodes)
+        return _from_matrix(network, q, nodes, **wishes)
     hint = "; read a file with read_network" if isinstance(network, str | Path) else ""
     raise TypeError(
         "network must be an array, sparse matrix, data frame or networkx.DiGraph; "
@@ -179,123 +216,105 @@ def bidegree(network: Any, q: int | None = None, nodes: Sequence[str] | None = N
 
 
 def from_arcs(
-    source: Sequence[str] | NDArray[Any],
-    target: Sequence[str] | NDArray[Any],
-    weight: NDArray[Any],
+    arcs: Arcs,
     q: int,
     nodes: Sequence[str] | None = None,
-    place: Callable[[int], str] = lambda k: f"in row {k + 1}",
+    source: Path | None = None,
+    **wishes: Unpack[Wishes],
 ) -> Network:
-    """A Network from three columns; `place` says in words where arc k stands.
+    """A Network from arcs as they were written.
 
     Raises
     ------
     InvalidNetworkError
         If an arc has an unknown node, starts and ends at one node, stands twice, or its weight is
-        no whole number in 0..q-1.
+        no whole number in 0..q-1; where the arc stands is said.
     """
     q = require_q(q, InvalidNetworkError)
-    ends = labels_of(source, place), labels_of(target, place)
-    found = set(ends[0]) | set(ends[1])
-    labels = label_tuple(sort_labels(found) if nodes is None else nodes)
+    sources, targets, found = distinct_ends(arcs)
+    labels = _labels(arcs, found, nodes)
+    n = len(labels)
+    position = positions_in(labels, found)
+    i, j = position[sources], position[targets]
+    refuse_unknown(i, arcs.source, arcs.place)
+    refuse_unknown(j, arcs.target, arcs.place)
+    refuse_loops(i, j, labels, arcs.place)
+    i, j, weight = settled(i, j, arcs.weight, q, n, arcs.place, **wishes)
+    matrix = sparse.coo_array((weight, (i, j)), shape=(n, n))
+    given, clipped = nodes is not None, wishes.get("clip", False)
+    return Network(matrix, q, labels, source=source, nodes_given=given, clipped=clipped)
+
+
+def _labels(arcs: Arcs, found: Sequence[str], nodes: Sequence[str] | None) -> tuple[str, ...]:
+    """All nodes in order: those given, else those of a graph, else those found, sorted."""
+    named = sort_labels(found) if arcs.nodes is None else arcs.nodes
+    labels = label_tuple(named if nodes is None else nodes)
     n = require_n(len(labels), InvalidNetworkError)
-    require_labels(labels, n, InvalidNetworkError)
-    position = {label: k for k, label in enumerate(labels)}
-    i, j = (positions_of(end, position, place) for end in ends)
-    weights = whole_weights(weight, q, place)
-    refuse_loops(i, j, labels, place)
-    refuse_twice(i, j, n, place)
-    arcs: Any = (weights, (i, j))
-    return Network(sparse.coo_array(arcs, shape=(n, n)), q, labels)
+    left_out = set(arcs.nodes or ()).difference(labels)
+    if left_out:
+        raise InvalidNetworkError(f"node must be in the node list; got {min(left_out)!r}")
+    return require_labels(labels, n, InvalidNetworkError)
 
 
-def _checked(arcs: Any, q: int, labels: Sequence[str]) -> Any:
-    """Entries of a square sparse matrix as CSR of int64, once they keep the rules of arcs."""
-    i, j = (end.astype(np.int64) for end in arcs.coords)
+def _settled_matrix(
+    entries: Entries, q: int, labels: Sequence[str], **wishes: Unpack[Wishes]
+) -> sparse.csr_array:
+    """Entries of a matrix as CSR of int64, once they keep the rules of arcs."""
+    i, j, value, n = entries
 
     def place(k: int) -> str:
         return f"from {labels[i[k]]} to {labels[j[k]]}"
 
-    weight = whole_weights(arcs.data, q, place)
-    refuse_twice(i, j, len(labels), place)
+    i, j, weight = settled(i, j, value, q, n, place, **wishes)
     kept = weight > 0
     refuse_loops(i[kept], j[kept], labels)
-    return sparse.csr_array((weight[kept], (i[kept], j[kept])), shape=arcs.shape)
+    return sparse.csr_array((weight[kept], (i[kept], j[kept])), shape=(n, n))
 
 
-def _dense(weights: Any) -> NDArray[Any]:
-    if np.ma.is_masked(weights):
-        raise InvalidNetworkError("network must have no masked entry; fill them in or leave them 0")
-    try:
-        array = np.asarray(weights)
-    except ValueError:
-        raise InvalidNetworkError("network must be a square matrix; got ragged rows") from None
-    if array.ndim != 2:
-        raise InvalidNetworkError(f"network must be a square matrix; got shape {array.shape}")
-    if array.dtype.kind not in "biufO":
-        raise InvalidNetworkError(f"network must hold numbers; got dtype {array.dtype}")
-    if array.dtype.kind == "O":
-        whole = whole_weights(array.ravel(), 2**62, lambda k: f"at entry {k + 1}")
-        return whole.reshape(array.shape)
-    return array
+def _from_matrix(
+    weights: Any, q: int, nodes: Sequence[str] | None, **wishes: Unpack[Wishes]
+) -> Network:
+    entries = matrix_entries(weights)
+    labels = require_labels(nodes, entries.n, InvalidNetworkError)
+    matrix = _settled_matrix(entries, q, labels, **wishes)
+    return Network(matrix, q, labels, clipped=wishes.get("clip", False))
 
 
-def _same_network(network: Network, q: int | None, nodes: Sequence[str] | None) -> Network:
+def _same_network(
+    network: Network, q: int | None, nodes: Sequence[str] | None, *, clip: bool
+) -> Network:
     if q is not None and q != network.q:
         raise InvalidNetworkError(f"q must be the network's own {network.q}; got {q}")
-    if nodes is not None and tuple(nodes) != network.nodes:
+    if nodes is not None and label_tuple(nodes) != network.nodes:
         raise InvalidNetworkError("nodes must be the network's own labels in their order")
-    return network
+    given = network.nodes_given or nodes is not None
+    if (given, clip or network.clipped) == (network.nodes_given, network.clipped):
+        return network
+    return replace(network, nodes_given=given, clipped=clip or network.clipped)
 
 
-def _from_graph(graph: Any, q: int, nodes: Sequence[str] | None) -> Network:
-    if not graph.is_directed() or graph.is_multigraph():
-        raise InvalidNetworkError(
-            f"network must be a networkx.DiGraph; got {type(graph).__name__} "
-            "(graph.to_directed() makes an undirected graph's arcs explicit)"
-        )
-    arcs = list(graph.edges(data="weight", default=1))
-    labels = [str(node) for node in graph.nodes] if nodes is None else nodes
-    source, target, weight = zip(*arcs, strict=True) if arcs else ((), (), ())
-    values = np.empty(len(arcs), dtype=object)
-    values[:] = weight
-
-    def place(k: int) -> str:
-        return f"from {source[k]} to {target[k]}"
-
-    return from_arcs(source, target, values, q, labels, place)
+def _from_frame(
+    frame: pd.DataFrame, q: int, nodes: Sequence[str] | None, **wishes: Unpack[Wishes]
+) -> Network:
+    columns = edge_columns(list(frame.columns))
+    if columns is None:
+        return _from_square_frame(frame, q, nodes, **wishes)
+    return from_arcs(arcs_of_frame(frame, columns), q, nodes, **wishes)
 
 
-def _from_frame(frame: pd.DataFrame, q: int, nodes: Sequence[str] | None) -> Network:
-    names = [str(name).lower() for name in frame.columns]
-    if not {"source", "target"} <= set(names):
-        return _from_square_frame(frame, q, nodes)
-    require_single_columns(names)
-    source, target = (frame.iloc[:, names.index(end)].to_numpy() for end in ("source", "target"))
-    if "weight" in names:
-        weight = frame.iloc[:, names.index("weight")].to_numpy()
-    else:
-        weight = np.ones(len(frame), dtype=np.int64)
-    return from_arcs(source, target, weight, q, nodes)
-
-
-def require_single_columns(names: Sequence[str]) -> None:
-    """Refuse a table that has a column of an edge list twice."""
-    for name in EDGE_COLUMNS:
-        if names.count(name) > 1:
-            raise InvalidNetworkError(f"column {name} must stand once; got {names.count(name)}")
-
-
-def _from_square_frame(frame: pd.DataFrame, q: int, nodes: Sequence[str] | None) -> Network:
+def _from_square_frame(
+    frame: pd.DataFrame, q: int, nodes: Sequence[str] | None, **wishes: Unpack[Wishes]
+) -> Network:
     rows, columns = [str(v) for v in frame.index], [str(v) for v in frame.columns]
     if rows != columns:
         raise InvalidNetworkError(
             "a frame must have columns source, target, weight, or the same labels as index and "
             f"columns; got columns {', '.join(columns[:6])}"
         )
-    network = Network(frame.to_numpy(), q, rows)
+    network = _from_matrix(frame.to_numpy(), q, rows, **wishes)
     if nodes is None:
         return network
-    arcs = network.weights.tocoo()
-    labels = np.array(rows, dtype=object)
-    return from_arcs(labels[arcs.coords[0]], labels[arcs.coords[1]], arcs.data, q, nodes)
+    matrix, labels = network.weights.tocoo(), objects(rows)
+    source, target = (labels[end] for end in matrix.coords)
+    arcs = Arcs(source, target, matrix.data, lambda k: f"from {source[k]} to {target[k]}", rows)
+    return from_arcs(arcs, q, nodes, clip=network.clipped)

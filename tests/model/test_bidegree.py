@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -100,3 +101,14 @@ def test_two_nodes_and_one_level_are_refused():
 def test_what_no_vector_of_int64_can_hold_is_refused(degrees, message):
     with pytest.raises(p0.InvalidNetworkError, match=message):
         p0.BiDegree(degrees, [2, 2, 2], q=3)
+
+
+def test_where_degrees_come_from_is_kept_and_not_shown():
+    """Degrees of their own are public in their number; those of an edge list may not be."""
+    plain = p0.BiDegree([1, 1, 0], [0, 1, 1], q=2)
+    assert (plain.source, plain.nodes_given, plain.clipped) == (None, True, False)
+    path = Path("friends.csv")
+    noted = p0.BiDegree([1, 1, 0], [0, 1, 1], q=2, source=path, nodes_given=False, clipped=True)
+    back = pickle.loads(pickle.dumps(noted))
+    assert (back.source, back.nodes_given, back.clipped) == (path, False, True)
+    assert repr(noted) == repr(plain)

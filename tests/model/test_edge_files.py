@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import p0sim as p0
@@ -148,3 +150,87 @@ def test_labels_survive_to_the_network(save):
     network = p0.read_network(str(save(PLAIN)), q=3)
     assert (network.n, network.q, network.nodes) == (3, 3, ("ann", "bob", "cy"))
     np.testing.assert_array_equal(network.toarray(), [[0, 1, 2], [2, 0, 0], [0, 1, 0]])
+
+
+def test_a_network_knows_its_file_and_whether_its_nodes_were_given(save, monkeypatch, tmp_path):
+    """The path is whole, so that it means the same file after a change of folder."""
+    path = save(PLAIN)
+    monkeypatch.chdir(tmp_path)
+    for given in (path, str(path), path.name):
+        network = p0.read_network(given, q=3)
+        assert network.source == network.bidegree().source == path.resolve()
+        assert not network.nodes_given
+        assert not network.bidegree().nodes_given
+    for nodes in (["ann", "bob", "cy"], save("ann\nbob\ncy\n", "nodes.txt")):
+        network = p0.read_network(path, q=3, nodes=nodes)
+        assert network.nodes_given
+        assert network.bidegree().nodes_given
+
+
+def test_clipping_is_on_request_and_recorded_whether_or_not_it_happened(save):
+    """q = 2: two weights of 2 become 1; a file without any says the same."""
+    path = save(PLAIN)
+    refusal(lambda: p0.read_network(path, q=2), "weight", "row 3")
+    network = p0.read_network(path, q=2, clip=True)
+    assert network.bidegree().out_degree.tolist() == [2, 1, 1]
+    for q in (2, 3):
+        network = p0.read_network(path, q=q, clip=True)
+        assert (network.clipped, network.bidegree().clipped) == (True, True)
+    assert not p0.read_network(path, q=3).clipped
+    assert "clip" not in repr(network)
+
+
+def test_unknown_nodes_and_loops_are_refused_also_when_clipping_and_summing(save):
+    path = save(PLAIN + "cy,cy,1\n")
+    refusal(
+        lambda: p0.read_network(path, q=3, clip=True, sum_duplicates=True), "self-loop", "row 6"
+    )
+    path = save(PLAIN)
+    refusal(
+        lambda: p0.read_network(path, 3, ["ann", "bob", "x"], clip=True, sum_duplicates=True),
+        "'cy'",
+    )
+
+
+@pytest.mark.parametrize(
+    "label", [" a", "a ", "#a", "a,b", "a\x0bb", "a\u2028b", "a\x85b", '"a"', "01"]
+)
+def test_labels_of_a_node_list_are_verbatim(label, save):
+    """One a line; characters that are line ends to some are part of a label."""
+    nodes = save(f"{label}\nx\ny\n", "nodes.txt")
+    network = p0.read_network(save("source,target,weight\nx,y,1\n"), q=2, nodes=nodes)
+    assert network.nodes == (label, "x", "y")
+
+
+def test_node_lists_from_three_systems_and_with_blank_lines(save):
+    for end in ("\n", "\r\n", "\r"):
+        nodes = save(f"{end}ann{end}{end}bob{end}cy{end}{end}", "nodes.txt")
+        assert p0.read_network(save(PLAIN), q=3, nodes=nodes).nodes == ("ann", "bob", "cy")
+
+
+def test_a_label_that_a_node_list_has_twice_is_named_with_both_lines(save):
+    nodes = save("ann\nbob\ncy\nbob\n", "nodes.txt")
+    refusal(lambda: p0.read_network(save(PLAIN), q=3, nodes=nodes), "'bob'", "2 and 4", "nodes.txt")
+
+
+def test_node_lists_that_cannot_be_read_are_refused(save, tmp_path):
+    refusal(lambda: p0.read_network(save(PLAIN), q=3, nodes=tmp_path / "none.txt"), "none.txt")
+    refusal(
+        lambda: p0.read_network(save(PLAIN), q=3, nodes=save(b"\xff\xfe", "nodes.txt")), "UTF-8"
+    )
+    refusal(lambda: p0.read_network(save(PLAIN), q=3, nodes=save("", "nodes.txt")), "n must be")
+
+
+@pytest.mark.slow
+def test_a_million_rows_take_about_a_second(tmp_path):
+    """0.6 to 0.9 s were measured; 5 leaves room for a busy machine."""
+    n, rows = 2_000, 1_000_000
+    pairs = np.random.default_rng(0).choice(n * n, size=rows + n, replace=False)
+    source, target = pairs // n, pairs % n
+    kept = np.flatnonzero(source != target)[:rows]
+    frame = pd.DataFrame({"source": source[kept], "target": target[kept], "weight": 1})
+    frame.to_csv(tmp_path / "large.csv", index=False)
+    start = time.perf_counter()
+    network = p0.read_network(tmp_path / "large.csv", q=2, nodes=[str(k) for k in range(n)])
+    assert time.perf_counter() - start < 5
+    assert network.weights.nnz == rows

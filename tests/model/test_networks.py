@@ -219,7 +219,7 @@ def test_shapes_are_checked():
 def test_undirected_graphs_are_refused():
     """Which way an edge points is not for a reader to guess."""
     refusal(lambda: p0.bidegree(graph().to_undirected(), q=3), "DiGraph")
-    refusal(lambda: p0.bidegree(nx.MultiDiGraph(graph()), q=3), "DiGraph")
+    refusal(lambda: p0.bidegree(nx.MultiDiGraph(graph()), q=3), "DiGraph", "sum_duplicates")
 
 
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA, ""])
@@ -245,3 +245,96 @@ def test_reading_warns_of_nothing():
         for make in INPUTS.values():
             network, nodes = make()
             p0.bidegree(network, q=3, nodes=nodes)
+
+
+# a list, a matrix and a square frame say which nodes there are; an edge list alone does not
+GIVEN = {kind: "edge" not in kind and kind != "graph" for kind in INPUTS}
+
+
+@pytest.mark.parametrize("kind", INPUTS)
+def test_a_network_says_whether_its_nodes_were_given(kind):
+    network, nodes = INPUTS[kind]()
+    made = p0.as_network(network, 3, nodes)
+    assert (made.nodes_given, made.source, made.clipped) == (GIVEN[kind], None, False)
+    assert made.bidegree().nodes_given == GIVEN[kind]
+    named = p0.as_network(network, 3, NODES)
+    assert (named.nodes_given, named.nodes) == (True, tuple(NODES))
+
+
+def test_nodes_of_a_network_can_be_given_afterwards():
+    """The list must be the one that was found; then it is no longer read off the arcs."""
+    found = p0.as_network(edge_frame(), 3)
+    assert p0.as_network(found) is found
+    assert not found.nodes_given
+    assert p0.as_network(found, nodes=NODES).nodes_given
+    refusal(lambda: p0.as_network(found, nodes=NODES[::-1]), "nodes")
+
+
+@pytest.mark.parametrize("kind", INPUTS)
+def test_clipping_moves_weights_to_the_nearer_end_in_every_kind(kind):
+    """q = 2: weights of 2 become 1; it is recorded that clipping was asked for, not how often."""
+    network, nodes = INPUTS[kind]()
+    for q, out_degree in ((2, [2, 1, 1]), (3, [3, 2, 1])):
+        made = p0.as_network(network, q, nodes, clip=True)
+        assert made.bidegree().out_degree.tolist() == out_degree
+        assert (made.clipped, made.bidegree().clipped) == (True, True)
+    assert p0.as_network(p0.as_network(network, 3, nodes), clip=True).clipped
+
+
+@pytest.mark.parametrize("sum_duplicates", [False, True])
+def test_clipping_and_summing_forgive_nothing_else(sum_duplicates):
+    wishes = {"clip": True, "sum_duplicates": sum_duplicates}
+    for bad in (0.5, np.nan, np.inf):
+        weights = DENSE.astype(float)
+        weights[0, 1] = bad
+        for network in (weights, sparse.csr_array(weights)):
+            refusal(lambda network=network: p0.as_network(network, 3, **wishes), "weight", str(bad))
+    loop = DENSE.copy()
+    loop[1, 1] = 7
+    refusal(lambda: p0.as_network(loop, 3, **wishes), "self-loop")
+
+
+def test_parallel_arcs_are_summed_on_request_only():
+    doubled = sparse.coo_array(([1, 1, 1], ([0, 0, 1], [1, 1, 2])), shape=(3, 3))
+    frame = pd.DataFrame({"source": ["1", "1", "2"], "target": ["2", "2", "3"], "weight": 1})
+    multi = nx.MultiDiGraph([("1", "2"), ("1", "2"), ("2", "3")])
+    for network in (doubled, frame, multi):
+        refusal(lambda network=network: p0.as_network(network, 3), "sum_duplicates")
+        summed = p0.as_network(network, 3, sum_duplicates=True)
+        assert summed.bidegree().out_degree.tolist() == [2, 1, 0]
+        assert not summed.clipped
+        refusal(lambda network=network: p0.as_network(network, 2, sum_duplicates=True), "q-1 = 1")
+
+
+def test_a_graph_with_some_weights_missing_is_refused():
+    """networkx takes them for 1; a blank cell of a table is refused too."""
+    built = graph()
+    built.add_edge("bob", "cy")
+    refusal(lambda: p0.as_network(built, 3), "weight", "None", "from bob to cy")
+
+
+def test_nodes_that_the_list_lacks_are_refused_even_without_arcs():
+    """Else they would be dropped in silence."""
+    built = graph()
+    built.add_node("zoe")
+    refusal(lambda: p0.as_network(built, 3, NODES), "node list", "'zoe'")
+    empty = pd.DataFrame(0, index=[*NODES, "zoe"], columns=[*NODES, "zoe"])
+    refusal(lambda: p0.as_network(empty, 3, NODES), "node list", "'zoe'")
+    assert p0.as_network(empty, 3, [*NODES, "zoe", "yan"]).n == 5
+
+
+def test_ids_of_a_column_with_gaps_are_not_turned_into_decimals():
+    """pandas makes 1.0 of 1 where a cell is missing; the label 1.0 would be another node."""
+    frame = pd.DataFrame({"source": [1.0, 2.0, 3.0], "target": [2, 3, 1]})
+    refusal(lambda: p0.as_network(frame, 2), "text or whole numbers", "1.0")
+
+
+def test_sums_that_int64_might_not_hold_are_refused():
+    """(n-1)(q-1) < 2**62, so that noise added to a degree does not wrap round either."""
+    q, n = 2**41, 2**21 + 2
+    refusal(lambda: p0.Network(sparse.coo_array((n, n)), q), "2^62")
+    refusal(lambda: p0.BiDegree(np.zeros(n, int), np.zeros(n, int), q), "2^62")
+
+
+def test_what_a_network_is_does_not_change_how_it_is_shown():
+    assert repr(p0.as_network(edge_frame(), 3, clip=True)) == "Network(n=3, q=3, arcs=4)"
