@@ -48,15 +48,23 @@ class NoEstimateError(P0SimError):
         One line naming the margin or the separated blocks.
     nodes : tuple of str
         Labels of the nodes involved.
+    ways : tuple of str
+        Arguments of fit that go on all the same, as written in Python; the message ends with them.
     """
 
-    def __init__(self, reason: str, nodes: Sequence[str] = ()) -> None:
-        super().__init__(reason)
+    def __init__(self, reason: str, nodes: Sequence[str] = (), ways: Sequence[str] = ()) -> None:
         self.reason = reason
         self.nodes = tuple(nodes)
+        self.ways = tuple(ways)
+        super().__init__(f"{reason}; {self.hint}" if ways else reason)
 
-    def __reduce__(self) -> tuple[type, tuple[str, tuple[str, ...]]]:
-        return type(self), (self.reason, self.nodes)
+    @property
+    def hint(self) -> str:
+        """The ways to go on, as the message tells them; empty where there is none."""
+        return f"to go on: {' or '.join(self.ways)}" if self.ways else ""
+
+    def __reduce__(self) -> tuple[type, tuple[str, tuple[str, ...], tuple[str, ...]]]:
+        return type(self), (self.reason, self.nodes, self.ways)
 
 
 class NotConvergedError(P0SimError):

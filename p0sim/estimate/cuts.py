@@ -19,6 +19,11 @@ Three observations, derived here, make one pass over k enough.
 Sums of whole numbers may pass 64 bits (balanced margins of 10^6 nodes, or reals at their exact
 binary value). The values are then cut into digits of a large base and each digit is summed apart,
 so nothing is ever rounded.
+
+Where only the nodes of R send and only those of C receive, k runs below |R|, the k largest are
+taken over R, and h_i counts for i in C only. One square form serves: a column that left has c = 0,
+so its h is 0, and a row that left has r = -(K + 1), so that its g is negative and never among the
+largest k of |R| values that are not.
 """
 
 from __future__ import annotations
@@ -34,7 +39,9 @@ from p0sim.arrays import IntVector
 INT64_END = 2**63
 
 
-def smallest_tight_size(rows: NDArray[Any], columns: NDArray[Any], top: int) -> int | None:
+def smallest_tight_size(
+    rows: NDArray[Any], columns: NDArray[Any], top: int, senders: int | None = None
+) -> int | None:
     """The first k whose k largest g_i reach their bound.
 
     Parameters
@@ -44,11 +51,13 @@ def smallest_tight_size(rows: NDArray[Any], columns: NDArray[Any], top: int) -> 
         n top reaches 2^63.
     top : int
         K in the unit of the margins, at least 1.
+    senders : int, optional
+        |R|, where nodes have left: rows that left hold -(top + 1), columns that left 0.
 
     Returns
     -------
     int or None
-        k in 1..n-1; None where an estimate exists.
+        k in 1..n-1, or in 1..|R|-1; None where an estimate exists.
 
     Notes
     -----
@@ -68,11 +77,12 @@ def smallest_tight_size(rows: NDArray[Any], columns: NDArray[Any], top: int) -> 
     digits, bits = _digits(values, n, top)
     # rising and stable, lower values first: never a node's lower value after its equal higher one
     order = np.lexsort(digits if values.dtype == object else (values,))
-    excess = _excess(digits[0], order, level)
+    sizes = (n if senders is None else senders) - 1
+    excess = _excess(digits[0], order, level, sizes)
     for digit in digits[1:]:
-        excess = _excess(digit, order, level) + (excess >> bits)
-    first = int(np.argmax(excess >= 0))
-    return first + 1 if excess[first] >= 0 else None
+        excess = _excess(digit, order, level, sizes) + (excess >> bits)
+    tight = np.flatnonzero(excess >= 0)
+    return int(tight[0]) + 1 if len(tight) else None
 
 
 def _digits(values: NDArray[Any], n: int, top: int) -> tuple[list[IntVector], int]:
@@ -80,18 +90,20 @@ def _digits(values: NDArray[Any], n: int, top: int) -> tuple[list[IntVector], in
 
     Values lie in 0..n top and both sides of the test in 0..n^2 top: where that is below 2^63 one
     digit will do. Summed digit by digit, fewer than n digits are taken and the bound moves fewer
-    than n times, by fewer than n digits: less than (n^2 + n) 2^bits <= 2^62 in all.
+    than n times, by fewer than n digits: less than (n^2 + n) 2^bits <= 2^62 in all. The sign of a
+    row that left goes with its highest digit, so that digits still add up to their value.
     """
     if n * n * top < INT64_END:
         return [values.astype(np.int64, copy=False)], 63
     bits = 62 - 2 * n.bit_length()
-    places = range(0, (n * top).bit_length(), bits)
-    return [((values >> place) % 2**bits).astype(np.int64) for place in places], bits
+    last = ((n * top).bit_length() - 1) // bits * bits
+    lower = [(values >> place) % 2**bits for place in range(0, last, bits)]
+    return [digit.astype(np.int64) for digit in (*lower, values >> last)], bits
 
 
 @njit(cache=True, nogil=True)
-def _excess(values: IntVector, order: IntVector, level: IntVector) -> IntVector:
-    """Sum of the k largest g_i less its bound, for k = 1..n-1; "largest" as `order` has it.
+def _excess(values: IntVector, order: IntVector, level: IntVector, sizes: int) -> IntVector:
+    """Sum of the k largest g_i less its bound, for k = 1..sizes; "largest" as `order` has it.
 
     values : (3n,), all r_i, then all r_i + rest_i, then all r_i + K, or one digit of each
     order : (3n,), positions of the values in rising order
@@ -100,10 +112,10 @@ def _excess(values: IntVector, order: IntVector, level: IntVector) -> IntVector:
     n = len(level)
     newest, older = _chains(level)
     shown, passed = np.arange(3 * n) >= 2 * n, np.zeros(3 * n, dtype=np.bool_)
-    excess = np.empty(n - 1, dtype=np.int64)
+    excess = np.empty(sizes, dtype=np.int64)
     rise = values[2 * n :].sum() - values[:n].sum()
     total, taken, pointer = 0, 0, 3 * n
-    for k in range(1, n):
+    for k in range(1, sizes + 1):
         for behind in range(1, min(k, 2) + 1):
             i = newest[k - behind]
             while i >= 0:

@@ -16,6 +16,10 @@ min(c, K (k-1)) = min(c, K k) - min(max(c - K (k-1), 0), K), the set I enters th
 
 alone, and the worst I of size k takes the k largest g_i. (Sorting by r alone is wrong for q >= 3
 and for real margins.) All arithmetic is on whole numbers: the margins times their denominator.
+
+The same holds where only rows R and columns C are left, i != j: I lies in R, J in C, the second
+term of g_i counts for i in C alone, and k < |R|. Only where R and C are the same two nodes the
+pairs fall apart into two that know nothing of each other; then parameters are not unique.
 """
 
 from __future__ import annotations
@@ -30,8 +34,9 @@ from numpy.typing import ArrayLike, NDArray
 from p0sim.arrays import default_labels, require_q
 from p0sim.errors import InvalidNetworkError, NoEstimateError, name_some
 from p0sim.estimate.cuts import INT64_END, smallest_tight_size
-from p0sim.estimate.margins import Margins, treat_margins
+from p0sim.estimate.margins import UNBIASED, Margins, margins_of, treat_margins
 from p0sim.model.bidegree import BiDegree, degree_arrays, shared_index
+from p0sim.privacy.edge_flip import FlippedBiDegree
 from p0sim.privacy.noisy_bidegree import NoisyBiDegree
 
 
@@ -52,14 +57,14 @@ class Existence:
     reason: str = ""
     nodes: tuple[str, ...] = ()
 
-    def require(self) -> None:
-        """Raise NoEstimateError with the reason unless an estimate exists."""
+    def require(self, *ways: str) -> None:
+        """Raise NoEstimateError with the reason, and ways to go on, unless an estimate exists."""
         if not self.exists:
-            raise NoEstimateError(self.reason, self.nodes)
+            raise NoEstimateError(self.reason, self.nodes, ways)
 
 
 def existence(
-    z: NoisyBiDegree | BiDegree | tuple[ArrayLike, ArrayLike],
+    z: NoisyBiDegree | FlippedBiDegree | BiDegree | tuple[ArrayLike, ArrayLike],
     margins: str = "balanced",
     q: int | None = None,
 ) -> Existence:
@@ -67,7 +72,7 @@ def existence(
 
     Parameters
     ----------
-    z : NoisyBiDegree, BiDegree or (out_degree, in_degree)
+    z : NoisyBiDegree, FlippedBiDegree, BiDegree or (out_degree, in_degree)
     margins : {"balanced", "drop_last"}
     q : int, optional
         Weights lie in 0..q-1; needed with a tuple only.
@@ -96,10 +101,10 @@ def existence(
     >>> print(existence(([2, 6, 5], [7, 1, 5]), q=5).reason)
     the margins need weight 4 or more from 3 to 1 and weight 0 or less from 1 to 2
     """
-    if isinstance(z, BiDegree | NoisyBiDegree):
+    if isinstance(z, BiDegree | NoisyBiDegree | FlippedBiDegree):
         if q is not None and q != z.q:
             raise InvalidNetworkError(f"q must be the degrees' own {z.q}; got {q}")
-        return check_margins(treat_margins(z.out_degree, z.in_degree, margins), z.q, z.nodes)
+        return check_margins(margins_of(z, margins), z.q, z.nodes)
     pair = require_pair(z)
     if q is None:
         raise TypeError("q must be given with a pair of degree vectors")
@@ -140,7 +145,49 @@ def check_margins(margins: Margins, q: int, nodes: Sequence[str] | None = None) 
     labels = default_labels(n) if nodes is None else nodes
     if size is None:
         return _margin_fails(margins, q, outside, labels)
-    return _cut_fails(rows, columns, top, size, q, labels)
+    everyone = np.ones(n, dtype=bool)
+    return _cut_fails(rows, columns, top, size, q, labels, everyone, everyone)
+
+
+def check_block(
+    rows: NDArray[Any],
+    columns: NDArray[Any],
+    top: int,
+    sends: NDArray[np.bool_],
+    receives: NDArray[np.bool_],
+    q: int,
+    nodes: Sequence[str],
+) -> Existence:
+    """The exact test where only some nodes are left as rows and some as columns.
+
+    Parameters
+    ----------
+    rows, columns : ndarray of int64 or of Python integers, shape (n,)
+        Margins of the pairs that are left, in whole units: equal totals, and each strictly between
+        0 and `top` times its number of partners; what stands at nodes that left is not looked at.
+    top : int
+        K in that unit.
+    sends, receives : ndarray of bool, shape (n,)
+        Which nodes are left as rows, and which as columns.
+    q : int
+    nodes : sequence of str
+        Labels for the reason.
+
+    Returns
+    -------
+    Existence
+    """
+    if not (sends.any() and receives.any()):
+        return Existence(False, f"every arc is forced to 0 or to {q - 1}: nothing is left to fit")
+    if np.count_nonzero(sends) == 2 and np.array_equal(sends, receives):
+        pair = tuple(nodes[k] for k in np.flatnonzero(sends).tolist())
+        reason = f"only the arcs between {pair[0]} and {pair[1]} are left: they do not tell senders"
+        return Existence(False, f"{reason} from receivers", pair)
+    rows, columns = np.where(sends, rows, -(top + 1)), np.where(receives, columns, 0)
+    size = smallest_tight_size(rows, columns, top, int(np.count_nonzero(sends)))
+    if size is None:
+        return Existence(True)
+    return _cut_fails(rows, columns, top, size, q, nodes, sends, receives)
 
 
 def _with_room(margins: Margins, largest: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -165,17 +212,19 @@ def _cut_fails(
     size: int,
     q: int,
     labels: Sequence[str],
+    sends: NDArray[np.bool_],
+    receives: NDArray[np.bool_],
 ) -> Existence:
     """Name the blocks of the tight cut: I to outside J full, outside I to J empty."""
     senders = np.zeros(len(rows), dtype=bool)
     raised = rows + np.clip(columns - top * (size - 1), 0, top)
     senders[np.argsort(-raised, kind="stable")[:size]] = True
     receivers = np.asarray(columns < top * (size - senders.astype(columns.dtype)), dtype=bool)
-    full = _arcs(senders, ~receivers, labels)
-    empty = _arcs(~senders, receivers, labels)
+    full = _arcs(senders, ~receivers & receives, labels)
+    empty = _arcs(~senders & sends, receivers & receives, labels)
     needs = [f"weight {q - 1} or more {full}"] if full else []
     needs += [f"weight 0 or less {empty}"] if empty else []
-    involved = np.flatnonzero(senders | ~receivers).tolist()
+    involved = np.flatnonzero(senders | ~receivers & receives).tolist()
     return Existence(
         False,
         f"the margins need {' and '.join(needs)}",
@@ -201,7 +250,11 @@ def _margin_fails(margins: Margins, q: int, outside: list[int], labels: Sequence
     named = [
         f"{'out' if k < n else 'in'}-degree of {labels[k % n]} is {values[k]:.6g}" for k in outside
     ]
-    treated = {"balanced": "after balancing", "drop_last": "with the last in-degree implied"}
+    treated = {
+        "balanced": "after balancing",
+        "drop_last": "with the last in-degree implied",
+        UNBIASED: "without the bias of flips",
+    }
     return Existence(
         False,
         f"{name_some(named)} {treated[margins.treatment]}; an estimate needs every degree strictly "

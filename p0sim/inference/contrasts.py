@@ -21,27 +21,39 @@ TERM = re.compile(
 )
 
 
-def term_names(nodes: Sequence[str]) -> list[str]:
-    """Names of theta's entries: alpha[LABEL] of all nodes, beta[LABEL] of all but the last.
+def term_names(nodes: Sequence[str], reference: int | None = None) -> list[str]:
+    """Names of theta's entries: alpha[LABEL] of all nodes, beta[LABEL] of all but the reference.
+
+    Parameters
+    ----------
+    nodes : sequence of str
+    reference : int, optional
+        Position of the node whose beta is 0 by the model; the last one by default.
 
     Examples
     --------
     >>> term_names(["a", "b", "c"])
     ['alpha[a]', 'alpha[b]', 'alpha[c]', 'beta[a]', 'beta[b]']
     """
-    return [f"alpha[{node}]" for node in nodes] + [f"beta[{node}]" for node in nodes[:-1]]
+    last = len(nodes) - 1 if reference is None else reference
+    free = [*nodes[:last], *nodes[last + 1 :]]
+    return [f"alpha[{node}]" for node in nodes] + [f"beta[{node}]" for node in free]
 
 
-def contrast_weights(expressions: Sequence[str], nodes: Sequence[str]) -> FloatMatrix:
+def contrast_weights(
+    expressions: Sequence[str], nodes: Sequence[str], reference: int | None = None
+) -> FloatMatrix:
     """Weights of contrasts over theta.
 
     Parameters
     ----------
     expressions : sequence of str
         Sums and differences of alpha[LABEL] and beta[LABEL], each with an optional "2.5*" before
-        it. beta of the last node is 0 by the model and carries no weight.
+        it. beta of the reference node is 0 by the model and carries no weight.
     nodes : sequence of str
         Labels, in order.
+    reference : int, optional
+        Position of that node; the last one by default.
 
     Returns
     -------
@@ -59,7 +71,8 @@ def contrast_weights(expressions: Sequence[str], nodes: Sequence[str]) -> FloatM
            [ 1.,  0.,  0.,  0.,  0.]])
     """
     position = {node: k for k, node in enumerate(nodes)}
-    return np.array([_weights(text, position) for text in expressions])
+    last = len(nodes) - 1 if reference is None else reference
+    return np.array([_weights(text, position, len(nodes) + last) for text in expressions])
 
 
 def expression_list(expressions: str | Sequence[str]) -> list[str]:
@@ -79,7 +92,7 @@ def expression_list(expressions: str | Sequence[str]) -> list[str]:
     return terms
 
 
-def _weights(expression: str, position: dict[str, int]) -> FloatVector:
+def _weights(expression: str, position: dict[str, int], left_out: int) -> FloatVector:
     n = len(position)
     weights = np.zeros(2 * n)
     end = 0
@@ -97,6 +110,7 @@ def _weights(expression: str, position: dict[str, int]) -> FloatVector:
         factor = float(term["factor"] or 1) * (-1 if term["sign"] == "-" else 1)
         weights[position[term["label"]] + (n if term["name"] == "beta" else 0)] += factor
         end = term.end()
-    if not weights[:-1].any():
+    weights = np.delete(weights, left_out)
+    if not weights.any():
         raise InvalidParametersError(f"contrast must hold a free parameter; got {expression!r}")
-    return weights[:-1]
+    return weights

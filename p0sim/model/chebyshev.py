@@ -59,7 +59,8 @@ class Side(NamedTuple):
 def lay_out(alpha: FloatVector, beta: FloatVector, q: int, room: float) -> tuple[Layout, int]:
     """Pieces that cover both sides with some room at either end, and N; N = 0 asks for plain sums.
 
-    With P and R pieces the expansions are no saving unless P N times R N is less than n times n.
+    With P and R pieces the expansions are no saving unless P N times R N is less than the number of
+    pairs.
     """
     low_alpha, high_alpha = _ends(alpha)
     low_beta, high_beta = _ends(beta)
@@ -71,7 +72,7 @@ def lay_out(alpha: FloatVector, beta: FloatVector, q: int, room: float) -> tuple
     pieces_beta = max(np.ceil(long_beta / width), 1.0)
     terms = _safe_terms(width, q)
     # written so that infinite ranges, nan by now, fail it
-    if not pieces_alpha * pieces_beta * terms**2 < float(len(alpha)) ** 2:
+    if not pieces_alpha * pieces_beta * terms**2 < float(len(alpha)) * len(beta):
         pieces_alpha, pieces_beta, terms = 1.0, 1.0, 0
     lows = low_alpha - room, low_beta - room
     return Layout(lows[0], lows[1], width, int(pieces_alpha), int(pieces_beta)), terms

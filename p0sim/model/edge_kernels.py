@@ -31,6 +31,13 @@ def edge_moments(x: float, q: int) -> tuple[float, float]:
 
 
 @kernel
+def edge_centred_square(x: float, q: int) -> float:
+    """Square of mu(x) - (q - 1)/2, how far the mean is from that of a uniform weight."""
+    lower, _ = edge_moments(-abs(x), q)
+    return (0.5 * (q - 1) - lower) ** 2
+
+
+@kernel
 def edge_log_normalizer(x: float, q: int) -> float:
     """Log of sum_{k<q} exp(k x)."""
     size = abs(x)

@@ -1,9 +1,9 @@
-"""Chebyshev coefficients of mu, mu' and the log normaliser as functions of two arguments, compiled.
+"""Chebyshev coefficients of what is summed over pairs, as functions of two arguments, compiled.
 
-f(a + b) is interpolated at the zeros of T_N in both arguments, box by box of a
-:class:`p0sim.model.chebyshev.Layout`. As both sides of a box are equally wide, values and
-coefficients are symmetric. N is decided by the coefficients' decay, not by the bound that proposes
-it. Derived here; all arrays are float64 and C-contiguous.
+For mu, mu', (mu - (q-1)/2)^2 and the log normaliser: f(a + b) is interpolated at the zeros of T_N
+in both arguments, box by box of a :class:`p0sim.model.chebyshev.Layout`. As both sides of a box are
+equally wide, values and coefficients are symmetric. N is decided by the coefficients' decay, not by
+the bound that proposes it. Derived here; all arrays are float64 and C-contiguous.
 """
 
 from __future__ import annotations
@@ -14,10 +14,15 @@ import numpy as np
 
 from p0sim.arrays import FloatMatrix, FloatVector
 from p0sim.model.chebyshev import EPS, Layout
-from p0sim.model.edge_kernels import edge_log_normalizer, edge_moments, kernel
+from p0sim.model.edge_kernels import (
+    edge_centred_square,
+    edge_log_normalizer,
+    edge_moments,
+    kernel,
+)
 
 # numpy integers: functions are compiled anew for every Python constant they are called with
-MOMENTS, LOG_NORMALIZER = np.int64(0), np.int64(1)
+MOMENTS, LOG_NORMALIZER, CENTRED_SQUARE = np.int64(0), np.int64(1), np.int64(2)
 # the largest coefficient left out, relative to the largest one
 TAIL = 2 * EPS
 MOST_TERMS = 96
@@ -62,6 +67,8 @@ def _fill(
             x = centre + nodes[j] + nodes[k]
             if what == LOG_NORMALIZER:
                 value, other = edge_log_normalizer(x, q), 0.0
+            elif what == CENTRED_SQUARE:
+                value, other = edge_centred_square(x, q), 0.0
             else:
                 value, other = edge_moments(x, q)
             first[j, k] = first[k, j] = value

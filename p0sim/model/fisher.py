@@ -45,8 +45,9 @@ def fisher_solve(variances: FloatMatrix, rhs: FloatMatrix | FloatVector) -> Floa
     Parameters
     ----------
     variances : ndarray, shape (n, n)
-        Var(a_ij), positive off the diagonal, 0 on it.
-    rhs : ndarray, shape (2n - 1,) or (2n - 1, m)
+        Var(a_ij), positive off the diagonal, 0 on it; or a block of it, shape (a, b), whose last
+        column is that of the parameter fixed at 0.
+    rhs : ndarray, shape (2n - 1,) or (2n - 1, m); (a + b - 1,) or (a + b - 1, m)
 
     Returns
     -------
@@ -69,9 +70,9 @@ def fisher_solve(variances: FloatMatrix, rhs: FloatMatrix | FloatVector) -> Floa
     array([1., 0., 0., 0., 0.])
     """
     n = len(variances)
-    cross = variances[:, : n - 1]
+    cross = variances[:, :-1]
     scaled = (cross / variances.sum(axis=1)[:, None]).T
-    schur = np.diag(variances.sum(axis=0)[: n - 1]) - scaled @ cross
+    schur = np.diag(variances.sum(axis=0)[:-1]) - scaled @ cross
     inside = cho_solve(cho_factor(schur, check_finite=False), rhs[n:] - scaled @ rhs[:n])
     outside = ((rhs[:n] - cross @ inside).T / variances.sum(axis=1)).T
     return np.concatenate([outside, inside])

@@ -23,7 +23,7 @@ from p0sim.arrays import (
 )
 from p0sim.errors import InvalidParametersError
 from p0sim.model.bidegree import BiDegree
-from p0sim.model.edge_sums import edge_variances, mean_sums, variance_sums
+from p0sim.model.edge_sums import edge_variances, log_normalizer_sum, mean_sums, variance_sums
 from p0sim.model.fisher import fisher_matrix
 from p0sim.model.s_matrix import s_matrix
 from p0sim.model.sampling import sample_adjacency, sample_degrees
@@ -91,9 +91,15 @@ class P0Model:
         return len(self.alpha)
 
     @property
+    def reference(self) -> int:
+        """Position of the node whose beta is 0 by convention: the last one."""
+        return self.n - 1
+
+    @property
     def theta(self) -> FloatVector:
-        """alpha_1..alpha_n, beta_1..beta_{n-1}; shape (2n - 1,)."""
-        return np.concatenate([self.alpha, self.beta[:-1]])
+        """alpha_1..alpha_n, then beta of all but the reference node; shape (2n - 1,)."""
+        last = self.reference
+        return np.concatenate([self.alpha, self.beta[:last], self.beta[last + 1 :]])
 
     def expected_bidegree(self) -> BiDegree:
         """Expected out-degrees and in-degrees, as a BiDegree of floats."""
@@ -106,7 +112,16 @@ class P0Model:
 
     def fisher_information(self) -> FloatMatrix:
         """V, the covariance matrix of the bi-degree without its last entry; (2n - 1, 2n - 1)."""
-        return fisher_matrix(edge_variances(self.alpha, self.beta, self.q))
+        return fisher_matrix(self.arc_variances())
+
+    def arc_variances(self) -> FloatMatrix:
+        """Var(a_ij) for every ordered pair, 0 on the diagonal; shape (n, n)."""
+        return edge_variances(self.alpha, self.beta, self.q)
+
+    def log_likelihood(self, rows: FloatVector, columns: FloatVector) -> float:
+        """Log-probability of a network with these degrees; it depends on nothing else of it."""
+        linear = float(rows @ self.alpha + columns @ self.beta)
+        return linear - log_normalizer_sum(self.alpha, self.beta, self.q)
 
     def s_matrix(self) -> FloatMatrix:
         """S, the closed-form approximation of V^-1; shape (2n - 1, 2n - 1)."""

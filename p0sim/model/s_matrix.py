@@ -10,9 +10,12 @@ from p0sim.arrays import FloatMatrix, FloatVector, frozen
 
 
 @lru_cache(maxsize=2)
-def shift_direction(n: int) -> FloatVector:
-    """u = (1_n, -1_{n-1}): the change of theta when beta_n moves and the arcs' law stays."""
-    return frozen(np.concatenate([np.ones(n), -np.ones(n - 1)]))
+def shift_direction(n: int, columns: int | None = None) -> FloatVector:
+    """u = (1_n, -1_{n-1}): the change of theta when beta_n moves and the arcs' law stays.
+
+    With `columns` given there are so many betas, the one that is 0 included.
+    """
+    return frozen(np.concatenate([np.ones(n), -np.ones((columns or n) - 1)]))
 
 
 def s_matrix(row_variances: FloatVector, column_variances: FloatVector) -> FloatMatrix:

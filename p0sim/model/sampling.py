@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from p0sim.arrays import FloatVector, IntMatrix, IntVector, fill, frozen
-from p0sim.model.dense import DenseLaw, QuantileLaw, ThresholdLaw, kept_tables
+from p0sim.model.dense import DenseLaw, QuantileLaw, ThresholdLaw, Weights, kept_tables
 from p0sim.model.sparse import SparseLaw, thrown_rates
 
 TABLE_BYTES = 64_000_000
@@ -63,6 +63,10 @@ class EdgeSampler:
     def adjacency(self, rng: np.random.Generator) -> IntMatrix:
         """One weighted adjacency matrix, shape (n, n), zero diagonal."""
         return _adjacency(self._law, len(self.alpha), rng)
+
+    def rows(self, rng: np.random.Generator) -> Iterator[tuple[slice, Weights]]:
+        """Blocks of consecutive rows of the matrix :meth:`adjacency` would draw."""
+        yield from self._law.blocks(rng)
 
     def degrees(self, rng: np.random.Generator) -> tuple[IntVector, IntVector]:
         """Row and column sums of the matrix :meth:`adjacency` would draw, which is not made."""

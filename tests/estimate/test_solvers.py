@@ -139,8 +139,8 @@ def test_the_direction_solves_the_full_system():
     residual = np.random.default_rng(2).normal(size=2 * n)
     gauge = np.append(np.ones(n), -np.ones(n))
     residual -= gauge * (gauge @ residual) / (2 * n)
-    sums = pair_sums.pair_sums(theta, q, 0.0, pair_sums.no_expansion())
-    got = newton_direction(residual / 1e9, q, sums, 1e-12) * 1e9
+    sums = pair_sums.pair_sums(theta, q, pair_sums.square(n), 0.0, pair_sums.no_expansion())
+    got = newton_direction(residual / 1e9, q, 0.0, sums, 1e-12) * 1e9
     expected = np.linalg.lstsq(np.array(v), residual, rcond=1e-12)[0]
     np.testing.assert_allclose(got, expected, atol=1e-10)
 

@@ -9,6 +9,7 @@ import pytest
 
 from p0sim.model import edge_sums, pair_sums
 from tests.oracles import dense_sums as oracle
+from tests.oracles.newton import edge_moments
 
 # n, q, range: plain sums, one piece, several pieces, and the widest promised
 CASES = [(12, 3, 2), (90, 2, 0.8), (90, 5, 1), (400, 2, 8), (500, 20, 1), (1200, 20, 8)]
@@ -23,7 +24,9 @@ def parameters(n: int, spread: float, seed: int = 1) -> tuple[np.ndarray, np.nda
 
 def expands(alpha: np.ndarray, beta: np.ndarray, q: int) -> bool:
     theta = np.append(alpha, beta)
-    sums = pair_sums.pair_sums(theta, q, 0.0, pair_sums.no_expansion())
+    sums = pair_sums.pair_sums(
+        theta, q, pair_sums.square(len(theta) // 2), 0.0, pair_sums.no_expansion()
+    )
     return len(sums.expansion.means) > 0
 
 
@@ -54,6 +57,31 @@ def test_the_log_normalizer_agrees_with_the_dense_sum(n, q, spread):
     alpha, beta = parameters(n, spread)
     expected = oracle.log_normalizer_sum(alpha, beta, q)
     assert edge_sums.log_normalizer_sum(alpha, beta, q) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(("n", "q", "spread"), CASES)
+def test_centred_squares_agree_with_dense_sums(n, q, spread):
+    """1e-12 of the most a sum can be, (n-1)(q-1)^2/4; oracle: means by their q terms."""
+    alpha, beta = parameters(n, spread)
+    mean, _ = oracle.pair_moments(alpha, beta, q)
+    squares = (mean - (q - 1) / 2) ** 2
+    np.fill_diagonal(squares, 0.0)
+    rows, columns = edge_sums.centred_square_sums(alpha, beta, q)
+    most = (n - 1) * (q - 1) ** 2 / 4
+    np.testing.assert_allclose(rows, squares.sum(axis=1), rtol=0, atol=1e-12 * most)
+    np.testing.assert_allclose(columns, squares.sum(axis=0), rtol=0, atol=1e-12 * most)
+
+
+@pytest.mark.parametrize(("rows", "columns", "shared"), [(7, 9, 5), (300, 280, 250)])
+def test_centred_squares_over_sides_of_different_length(rows, columns, shared):
+    """Nodes that left one side: only the first `shared` rows and columns are the same nodes."""
+    alpha, beta = parameters(300, 1.0)
+    alpha, beta = alpha[:rows], beta[:columns]
+    squares = (edge_moments(alpha[:, None] + beta, 3)[0] - 1) ** 2
+    squares[range(shared), range(shared)] = 0.0
+    got = edge_sums.centred_square_sums(alpha, beta, 3, shared)
+    np.testing.assert_allclose(got[0], squares.sum(axis=1), rtol=1e-11)
+    np.testing.assert_allclose(got[1], squares.sum(axis=0), rtol=1e-11)
 
 
 def with_an_opposite_pair() -> tuple[np.ndarray, np.ndarray]:
@@ -92,7 +120,7 @@ def test_products_without_kept_variances_agree():
     """Beyond n = 4096 plain sums keep no n x n array: every term is computed again."""
     alpha, beta = parameters(12, 2)
     theta, x = np.append(alpha, beta), np.random.default_rng(2).normal(size=24)
-    sums = pair_sums.pair_sums(theta, 3, 0.0, pair_sums.no_expansion())
+    sums = pair_sums.pair_sums(theta, 3, pair_sums.square(12), 0.0, pair_sums.no_expansion())
     bare = sums._replace(kept=np.zeros((0, 0)))
     got = pair_sums.variance_product(x, 3, bare)
     np.testing.assert_allclose(got, oracle.variance_product(alpha, beta, 3, x[:12], x[12:]))
@@ -101,10 +129,12 @@ def test_products_without_kept_variances_agree():
 def test_an_expansion_serves_again_while_it_covers():
     """Moved within its room: the same arrays; moved out: new ones. Right either way."""
     alpha, beta = parameters(90, 1)
-    first = pair_sums.pair_sums(np.append(alpha, beta), 3, 0.2, pair_sums.no_expansion())
+    first = pair_sums.pair_sums(
+        np.append(alpha, beta), 3, pair_sums.square(len(alpha)), 0.2, pair_sums.no_expansion()
+    )
     for move, same in ((0.19, True), (0.21, False)):
         theta = np.append(alpha + move, beta)
-        sums = pair_sums.pair_sums(theta, 3, 0.2, first.expansion)
+        sums = pair_sums.pair_sums(theta, 3, first.pairs, 0.2, first.expansion)
         assert (sums.expansion.layout == first.expansion.layout) == same
         np.testing.assert_allclose(sums.means, oracle.mean_sums(alpha + move, beta, 3), rtol=1e-12)
 
