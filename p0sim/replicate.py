@@ -134,8 +134,13 @@ class Streams:
 
     @cached_property
     def noise(self) -> np.random.Generator:
-        """Stage 2: the privacy noise."""
+        """Stage 2: the privacy noise of degrees."""
         return self._generator(self.own_key, NOISE)
+
+    @cached_property
+    def flips(self) -> np.random.Generator:
+        """Stage 2 as well: the flips of edges. They and the noise of degrees never share a draw."""
+        return self._generator(self.own_key, NOISE, hash_words("edge_flip"))
 
     def other(self, method: str) -> np.random.Generator:
         """Stage 3: whatever else this method draws; one generator a method."""

@@ -8,6 +8,11 @@ do not. Two treatments:
 - ``balanced`` (derived here): with delta = sum z+ - sum z-, z+_i - delta/(2n) and
   z-_j + delta/(2n), the least-squares projection of z on equal totals. It treats all 2n sums
   alike, and costs no privacy because it is computed from what was released.
+
+Degrees of a flipped network need neither, as flips make a network. What they need is to lose the
+bias of flips: with rho the chance that a pair kept its weight, (Y - (n-1)(1-rho)K/2)/rho has the
+true degrees as its mean, K = q - 1. The totals of that agree exactly where rho = a/b is taken at
+its binary value, as (2 b Y - (n-1)(b-a)K)/(2 a). (Derived here.)
 """
 
 from __future__ import annotations
@@ -20,8 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from p0sim.arrays import FloatVector, require_choice
+from p0sim.model.bidegree import BiDegree
+from p0sim.privacy.edge_flip import FlippedBiDegree
+from p0sim.privacy.noisy_bidegree import NoisyBiDegree
 
 MARGINS = ("balanced", "drop_last")
+UNBIASED = "unbiased"
 EXACT_IN_FLOAT = 2**53
 
 
@@ -32,7 +41,7 @@ class Margins:
     Attributes
     ----------
     treatment : str
-        "balanced" or "drop_last".
+        "balanced" or "drop_last"; "unbiased" for flipped degrees, where both are the same.
     scaled_rows, scaled_columns : ndarray of int64 or of Python integers, shape (n,)
         The sums times `denominator`, exact.
     denominator : int
@@ -52,6 +61,43 @@ class Margins:
     def columns(self) -> FloatVector:
         """Column sums c_j, in weight units, correctly rounded; read-only, shape (n,)."""
         return _quotient(self.scaled_columns, self.denominator)
+
+
+def margins_of(
+    degrees: BiDegree | NoisyBiDegree | FlippedBiDegree, margins: str = "balanced"
+) -> Margins:
+    """The left sides that degrees of any kind ask for.
+
+    Parameters
+    ----------
+    degrees : BiDegree, NoisyBiDegree or FlippedBiDegree
+    margins : {"balanced", "drop_last"}
+        Of no consequence for flipped degrees.
+
+    Returns
+    -------
+    Margins
+
+    Raises
+    ------
+    InvalidParametersError
+        If `margins` is neither word.
+
+    Examples
+    --------
+    >>> m = margins_of(FlippedBiDegree([3, 1, 2], [2, 2, 2], q=3, epsilon=2))
+    >>> m.treatment, m.rows.round(3)
+    ('unbiased', array([3.47, 0.53, 2.  ]))
+    """
+    if not isinstance(degrees, FlippedBiDegree):
+        return treat_margins(degrees.out_degree, degrees.in_degree, margins)
+    require_choice(margins, "margins", MARGINS)
+    kept, whole = degrees.keep_probability.as_integer_ratio()
+    bias = (degrees.n - 1) * (whole - kept) * (degrees.q - 1)
+    rows, columns = (
+        2 * whole * side.astype(object) - bias for side in (degrees.out_degree, degrees.in_degree)
+    )
+    return Margins(UNBIASED, rows, columns, 2 * kept)
 
 
 def treat_margins(

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from p0sim.arrays import FloatVector, require_choice
-from p0sim.errors import InvalidNetworkError, NotConvergedError
+from p0sim.errors import InvalidNetworkError, InvalidParametersError, NotConvergedError
+from p0sim.estimate.boundary import Boundary, find_boundary
 from p0sim.estimate.existence import check_margins, require_pair
-from p0sim.estimate.margins import Margins, treat_margins
-from p0sim.estimate.solvers import SOLVERS, solve
+from p0sim.estimate.margins import Margins, margins_of
+from p0sim.estimate.ridge import check_total, choose_ridge, penalty, require_ridge, solve_ridge
+from p0sim.estimate.solvers import SOLVERS, SolverReport, solve
 from p0sim.model.bidegree import BiDegree, shared_index
+from p0sim.model.edge_kernels import inverse_mean
+from p0sim.model.extended import ExtendedP0Model
 from p0sim.model.p0 import P0Model
+from p0sim.privacy.edge_flip import FlippedBiDegree
+from p0sim.privacy.edge_flip_law import unbiased_variances
 from p0sim.privacy.noisy_bidegree import NoisyBiDegree
 
-Degrees: TypeAlias = NoisyBiDegree | BiDegree
+Degrees: TypeAlias = NoisyBiDegree | FlippedBiDegree | BiDegree
+
+BOUNDARIES = ("refuse", "extend")
+# two ways on where no estimate exists, as the message of the refusal names them
+EXTEND, RIDGE = 'boundary="extend"', 'ridge="auto"'
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,17 +37,23 @@ class MomentFit:
     Attributes
     ----------
     model : P0Model
-        At the estimate, with the labels of the degrees.
+        At the estimate, with the labels of the degrees; an ExtendedP0Model where parameters are
+        infinite.
     degree_variances : two ndarrays, shape (n,)
         Of the out-degrees and of the in-degrees under that model.
-    degrees : NoisyBiDegree or BiDegree
+    degrees : NoisyBiDegree, FlippedBiDegree or BiDegree
         What was fitted.
     margins : Margins
-        The treated sums that the estimate reproduces.
+        The treated sums that the estimate reproduces, fixed arcs of infinite parameters included;
+        with a ridge, those it was fitted to.
     solver : str
     n_iter : int
     residual : float
         Largest residual, in standard deviations of its margin.
+    boundary : str
+        "refuse" or "extend", as asked.
+    ridge : float
+        lambda of the penalty, 0 without.
     """
 
     model: P0Model
@@ -47,26 +63,67 @@ class MomentFit:
     solver: str
     n_iter: int
     residual: float
+    boundary: str = "refuse"
+    ridge: float = 0.0
+
+    @property
+    def n_forced(self) -> int:
+        """How many parameters are infinite."""
+        return int(np.isinf(self.model.alpha).sum() + np.isinf(self.model.beta).sum())
+
+    def objective(self) -> float:
+        """What was maximised: the log-likelihood at the margins, less the penalty of a ridge."""
+        model = self.model
+        likelihood = model.log_likelihood(self.margins.rows, self.margins.columns)
+        return likelihood - (penalty(model.alpha, model.beta, self.ridge) if self.ridge else 0.0)
+
+    @property
+    def excess_shared(self) -> bool:
+        """Whether what totals differ by was shared by all margins that were fitted.
+
+        With drop_last the last in-degree took it, unless that node's beta is infinite.
+        """
+        return self.margins.treatment != "drop_last" or self.model.reference < self.model.n - 1
 
     @property
     def epsilon(self) -> float | None:
         """Privacy loss of the degrees; None where they carry no noise."""
-        return self.degrees.epsilon if isinstance(self.degrees, NoisyBiDegree) else None
+        return None if isinstance(self.degrees, BiDegree) else self.degrees.epsilon
 
     @property
     def noise_variance(self) -> float:
-        """tau, 0 where the degrees carry no noise."""
+        """tau, 0 where the degrees carry no noise; where edges were flipped, a typical one."""
+        if isinstance(self.degrees, FlippedBiDegree):
+            added = self.margin_variances - np.concatenate(self.degree_variances)
+            return float(np.median(added))
         return self.degrees.noise_variance if isinstance(self.degrees, NoisyBiDegree) else 0.0
 
+    @property
+    def margin_variances(self) -> FloatVector:
+        """Variances of the 2n margins before their totals are made to agree, at the estimate."""
+        if isinstance(self.degrees, FlippedBiDegree):
+            return unbiased_variances(self.model, self.degree_variances, self.degrees.epsilon)
+        return np.concatenate(self.degree_variances) + self.noise_variance
 
-def fit_moments(degrees: Degrees, margins: str = "balanced", solver: str = "newton") -> MomentFit:
+
+def fit_moments(
+    degrees: Degrees,
+    margins: str = "balanced",
+    solver: str = "newton",
+    boundary: str = "refuse",
+    ridge: float | str = 0.0,
+) -> MomentFit:
     """Solve the moment equations for a bi-degree.
 
     Parameters
     ----------
-    degrees : NoisyBiDegree or BiDegree
+    degrees : NoisyBiDegree, FlippedBiDegree or BiDegree
     margins : {"balanced", "drop_last"}
     solver : {"newton", "fixed_point"}
+    boundary : {"refuse", "extend"}
+        What to do with nodes at the end of their range: :mod:`p0sim.estimate.boundary`.
+    ridge : float or "auto"
+        Weight of a penalty, 0 for none: :mod:`p0sim.estimate.ridge`.
 
     Returns
     -------
@@ -75,9 +132,13 @@ def fit_moments(degrees: Degrees, margins: str = "balanced", solver: str = "newt
     Raises
     ------
     NoEstimateError
-        If the equations have no solution; known before any solving.
+        If the equations have no solution, not even an extended or a penalised one where that was
+        asked for; known before any solving.
     NotConvergedError
         If the solver stops before it meets its tolerance.
+    InvalidParametersError
+        If an argument breaks its rule, or a ridge is asked for together with boundary "extend" or
+        with the solver "fixed_point".
 
     References
     ----------
@@ -88,28 +149,109 @@ def fit_moments(degrees: Degrees, margins: str = "balanced", solver: str = "newt
     >>> fit = fit_moments(BiDegree([3, 1, 2], [2, 2, 2], q=3))
     >>> fit.model.expected_bidegree().out_degree.round(9)
     array([3., 1., 2.])
+    >>> fit_moments(BiDegree([0, 2, 2, 2], [2, 1, 1, 2], q=2), boundary="extend").model.alpha
+    array([       -inf, -0.43417501, -0.43417501,  0.43417501])
     """
-    require_choice(solver, "solver", tuple(SOLVERS))
-    treated = treat_margins(degrees.out_degree, degrees.in_degree, margins)
-    check_margins(treated, degrees.q, degrees.nodes).require()
-    report = solve(treated.rows, treated.columns, degrees.q, solver)
+    _require_choices(solver, boundary, require_ridge(ridge))
+    treated = margins_of(degrees, margins)
+    if ridge != 0:
+        return _fit_ridge(degrees, treated, require_ridge(ridge))
+    if boundary == "extend":
+        found = find_boundary(treated, degrees.q)
+        if found.forced:
+            return _fit_rest(degrees, found, solver)
+    ways = (EXTEND, RIDGE) if boundary == "refuse" else (RIDGE,)
+    check_margins(treated, degrees.q, degrees.nodes).require(*ways)
+    report = _converged(solve(treated.rows, treated.columns, degrees.q, solver))
+    model = P0Model(report.alpha, report.beta, degrees.q, degrees.nodes)
+    return _moment_fit(model, report.variances, degrees, treated, solver, report, boundary)
+
+
+def _fit_ridge(degrees: Degrees, treated: Margins, ridge: float | str) -> MomentFit:
+    q = degrees.q
+    check_total(treated, q).require()
+    if isinstance(ridge, str):
+        ridge = choose_ridge(treated, q, _typical_noise(degrees, treated))
+    report = _converged(solve_ridge(treated, q, ridge))
+    model = P0Model(report.alpha, report.beta, q, degrees.nodes)
+    fitted = _moment_fit(model, report.variances, degrees, treated, "newton", report, "refuse")
+    return replace(fitted, ridge=ridge)
+
+
+def _fit_rest(degrees: Degrees, found: Boundary, solver: str) -> MomentFit:
+    """The extended estimate where some parameters are infinite."""
+    found.check(degrees.nodes).require(RIDGE)
+    margins, (rows, columns, shared) = found.rest, found.block
+    start = None
+    report = _converged(
+        solve(margins.rows[rows], margins.columns[columns], degrees.q, solver, start, shared)
+    )
+    alpha, beta, *variances = np.zeros((4, len(degrees.nodes)))
+    alpha[rows], beta[columns] = report.alpha, report.beta
+    variances[0][rows], variances[1][columns] = report.variances
+    shift = beta[columns.max()]
+    model = ExtendedP0Model(
+        alpha + shift,
+        beta - shift,
+        degrees.q,
+        found.alpha_rates,
+        found.beta_rates,
+        degrees.nodes,
+    )
+    both = variances[0], variances[1]
+    return _moment_fit(model, both, degrees, found.margins, solver, report, "extend")
+
+
+def _moment_fit(
+    model: P0Model,
+    variances: tuple[FloatVector, FloatVector],
+    degrees: Degrees,
+    treated: Margins,
+    solver: str,
+    report: SolverReport,
+    boundary: str,
+) -> MomentFit:
+    return MomentFit(
+        model, variances, degrees, treated, solver, report.n_iter, report.residual, boundary
+    )
+
+
+def _converged(report: SolverReport) -> SolverReport:
     if not report.converged:
         theta = np.concatenate([report.alpha, report.beta[:-1]])
         raise NotConvergedError(theta, report.residual)
-    model = P0Model(report.alpha, report.beta, degrees.q, degrees.nodes)
-    return MomentFit(
-        model, report.variances, degrees, treated, solver, report.n_iter, report.residual
-    )
+    return report
+
+
+def _require_choices(solver: str, boundary: str, ridge: float | str) -> None:
+    require_choice(solver, "solver", tuple(SOLVERS))
+    require_choice(boundary, "boundary", BOUNDARIES)
+    if ridge != 0 and boundary == "extend":
+        raise InvalidParametersError(
+            f'boundary must be "refuse" with a ridge, which keeps all finite; got ridge={ridge}'
+        )
+    if ridge != 0 and solver != "newton":
+        raise InvalidParametersError(f"solver must be newton with a ridge; got {solver!r}")
+
+
+def _typical_noise(degrees: Degrees, treated: Margins) -> float:
+    """tau, or what flips add to the variance of a margin if all nodes were alike."""
+    if isinstance(degrees, FlippedBiDegree):
+        level = inverse_mean(float(treated.rows.mean()) / (degrees.n - 1), degrees.q)
+        alike = P0Model(np.full(degrees.n, level), np.zeros(degrees.n), degrees.q)
+        own = alike.degree_variances()
+        return float(unbiased_variances(alike, own, degrees.epsilon)[0] - own[0][0])
+    return degrees.noise_variance if isinstance(degrees, NoisyBiDegree) else 0.0
 
 
 def as_degrees(
     z: Degrees | tuple[ArrayLike, ArrayLike], q: int | None = None, epsilon: float | None = None
 ) -> Degrees:
-    """Degrees as one of the two types that know their q and their noise.
+    """Degrees as one of the types that know their q and their noise.
 
     Parameters
     ----------
-    z : NoisyBiDegree, BiDegree or (out_degree, in_degree)
+    z : NoisyBiDegree, FlippedBiDegree, BiDegree or (out_degree, in_degree)
     q, epsilon : optional
         Go with a pair of vectors only; epsilon None says that they carry no noise.
 
@@ -120,7 +262,7 @@ def as_degrees(
     InvalidNetworkError
         If degrees break a rule; if noise-free totals differ: noise must not be ignored in silence.
     """
-    if isinstance(z, BiDegree | NoisyBiDegree):
+    if isinstance(z, BiDegree | NoisyBiDegree | FlippedBiDegree):
         if q is not None or epsilon is not None:
             raise TypeError(f"q and epsilon go with a pair of vectors only; got both with {z!r}")
         degrees: Degrees = z

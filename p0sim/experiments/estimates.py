@@ -90,7 +90,8 @@ def outcome_of(estimates: Sequence[Estimate], level: float, **solver: Any) -> Ou
 
 def failed(error: NoEstimateError | NotConvergedError) -> Outcome:
     """The outcome of a fit that ended with one of the two errors that are data."""
-    reason = " ".join(str(error).split()) or "no reason given"
+    told = error.reason if isinstance(error, NoEstimateError) else str(error)
+    reason = " ".join(told.split()) or "no reason given"
     if isinstance(error, NotConvergedError):
         return Outcome("not_converged", reason, residual=error.residual)
     return Outcome("no_estimate", reason)

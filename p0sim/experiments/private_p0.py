@@ -1,6 +1,7 @@
 """The main experiment: draw a network, release its degrees, fit, compare with the truth.
 
-Every method of a study is applied to the same network and, where it is private, to the same noise.
+Every method of a study is applied to the same network and, where it is private, to the same noise
+or the same flips.
 A fit that does not exist or does not converge is a row with its reason, never redrawn.
 """
 
@@ -21,6 +22,9 @@ from p0sim.estimate.moments import Degrees, MomentFit, fit_moments
 from p0sim.experiments.answers import read_pairs
 from p0sim.experiments.estimates import Estimate, failed, outcome_of
 from p0sim.experiments.sections import (
+    EDGE_FLIP,
+    LAPLACE,
+    PLAIN,
     SHOWN,
     CallSection,
     EstimandsSection,
@@ -37,11 +41,18 @@ from p0sim.experiments.sections import (
 from p0sim.experiments.sources import Source
 from p0sim.experiments.targets import Targets, fill_contrasts
 from p0sim.experiments.truth import Truth, find_truth
-from p0sim.inference.covariance import covariance, model_covariance, require_dense
+from p0sim.inference.covariance import (
+    Covariance,
+    covariance,
+    flipped_covariance,
+    model_covariance,
+    require_dense,
+)
 from p0sim.model.bidegree import BiDegree
 from p0sim.model.p0 import P0Model
 from p0sim.model.sampling import EdgeSampler
 from p0sim.privacy.discrete_laplace import discrete_laplace_variance
+from p0sim.privacy.edge_flip import flip_blocks
 from p0sim.privacy.noisy_bidegree import require_epsilon
 from p0sim.privacy.sensitivity import bidegree_sensitivity
 from p0sim.privacy.simulate import simulate_release
@@ -237,20 +248,34 @@ class CellExperiment:
     targets: Targets
 
     def replicate(self, streams: Streams) -> dict[str, Fit]:
-        """Draw one network and one noise; the fits of every method wait to be called."""
-        sums = self.sampler.degrees(streams.network)
-        degrees = BiDegree(*sums, self.model.q, self.model.nodes)
-        noisy: Degrees = degrees
-        if self.epsilon is not None:
-            noisy = simulate_release(degrees, self.epsilon, rng=streams.noise)
+        """Draw one network and what hides it; the fits of every method wait to be called."""
+        data = self.data_sets(streams)
         fits: dict[str, Fit] = {}
         for name, spec in self.study.specs.items():
-            data = noisy if spec.release else degrees
             if isinstance(spec, CallSection):
-                fits[name] = partial(self._call, name, data, streams)
+                fits[name] = partial(self._call, name, data[spec.data], streams)
             else:
-                fits[name] = partial(self._fit, spec, data)
+                fits[name] = partial(self._fit, spec, data[spec.data])
         return fits
+
+    def data_sets(self, streams: Streams) -> dict[str, Degrees]:
+        """What the methods are given, by the name of it: all of one and the same network.
+
+        The network's words are drawn in one order whether its rows are looked at or its degrees
+        alone, and flips have a stream of their own: a method changes no other method's data.
+        """
+        model, wanted = self.model, {spec.data for spec in self.study.specs.values()}
+        data: dict[str, Degrees] = {}
+        if EDGE_FLIP in wanted and self.epsilon is not None:
+            blocks, flips = self.sampler.rows(streams.network), streams.flips
+            degrees, data[EDGE_FLIP] = flip_blocks(
+                blocks, model.q, self.epsilon, model.nodes, rng=flips
+            )
+        else:
+            degrees = BiDegree(*self.sampler.degrees(streams.network), model.q, model.nodes)
+        if LAPLACE in wanted and self.epsilon is not None:
+            data[LAPLACE] = simulate_release(degrees, self.epsilon, rng=streams.noise)
+        return {PLAIN: degrees, **data}
 
     @cached_property
     def sampler(self) -> EdgeSampler:
@@ -280,21 +305,24 @@ class CellExperiment:
         """
         if isinstance(spec, CallSection):
             return np.full(len(self.targets.terms), np.nan)
-        tau = self._noise_variance(spec)
         quantile = norm.ppf((1 + self.study.level) / 2)
         # parameters so large that variances underflow have no prediction
         with np.errstate(all="ignore"):
             used, true = (
-                self.targets.variances(model_covariance(self.model, tau, spec.margins, variance))
+                self.targets.variances(self._covariance(spec, variance))
                 for variance in (spec.variance, "noise")
             )
             coverage: FloatVector = 2 * norm.cdf(quantile * np.sqrt(used / true)) - 1
         return coverage
 
-    def _noise_variance(self, spec: MethodSection) -> float:
-        if self.epsilon is None or not spec.release:
-            return 0.0
-        return discrete_laplace_variance(bidegree_sensitivity(self.model.q) / self.epsilon)
+    def _covariance(self, spec: MethodSection, variance: str) -> Covariance:
+        """Of the estimates a method gives, at the truth."""
+        if self.epsilon is None or spec.data == PLAIN:
+            return model_covariance(self.model, 0.0, spec.margins, variance)
+        if spec.data == EDGE_FLIP:
+            return flipped_covariance(self.model, self.epsilon, variance)
+        tau = discrete_laplace_variance(bidegree_sensitivity(self.model.q) / self.epsilon)
+        return model_covariance(self.model, tau, spec.margins, variance)
 
     def _fit(self, spec: MethodSection, degrees: Degrees) -> Outcome:
         try:

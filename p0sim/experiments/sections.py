@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+)
 
 from p0sim.columns import WHOLE_FIT
 from p0sim.errors import InvalidStudyError
@@ -13,6 +21,8 @@ from p0sim.experiments.truth import LINEAR
 from p0sim.validation import check_table, refuse_unknown, shown
 
 CALL = "call"
+# what a method is given
+PLAIN, LAPLACE, EDGE_FLIP = "plain", "laplace", "edge_flip"
 
 
 class ModelSection(BaseModel):
@@ -50,12 +60,38 @@ class EstimandsSection(BaseModel):
         }
 
 
-class MethodSection(BaseModel):
-    """[methods.NAME]: one way of ours from degrees to intervals."""
+class MechanismSection(BaseModel):
+    """What the methods of [methods.NAME] are given: degrees without noise, or made private."""
 
     model_config = ConfigDict(frozen=True)
 
     release: bool = True
+    mechanism: Literal["laplace", "edge_flip"] = "laplace"
+
+    @field_validator("mechanism")
+    @classmethod
+    def _go_with_release(cls, mechanism: str, info: ValidationInfo) -> str:
+        if not info.data.get("release", True):
+            raise ValueError("must not stand beside release = false")
+        return mechanism
+
+    @model_serializer(mode="wrap")
+    def _without_default(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # results written before there was a choice hold no mechanism, and stay those of this study
+        fields: dict[str, Any] = dump(self)
+        if fields.get("mechanism") == LAPLACE:
+            del fields["mechanism"]
+        return fields
+
+    @property
+    def data(self) -> str:
+        """Which data set of a replicate the method sees: one of PLAIN, LAPLACE and EDGE_FLIP."""
+        return self.mechanism if self.release else PLAIN
+
+
+class MethodSection(MechanismSection):
+    """[methods.NAME]: one way of ours from degrees to intervals."""
+
     margins: Literal["balanced", "drop_last"] = "balanced"
     variance: Literal["noise", "S", "exact"] = "noise"
     solver: Literal["newton", "fixed_point"] = "newton"
@@ -63,13 +99,10 @@ class MethodSection(BaseModel):
     reference: bool = False
 
 
-class CallSection(BaseModel):
+class CallSection(MechanismSection):
     """[methods.NAME] with call: an estimator of the user's own."""
 
-    model_config = ConfigDict(frozen=True)
-
     call: str
-    release: bool = True
     label: str = ""
     reference: bool = False
 

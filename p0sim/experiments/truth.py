@@ -152,7 +152,9 @@ def _fitted(theta: str, degrees: BiDegree) -> FixedTruth:
     try:
         model = fit_moments(degrees).model
     except NoEstimateError as error:
-        raise InvalidStudyError(f"the network has no estimate to start from: {error}") from None
+        raise InvalidStudyError(
+            f"the network has no estimate to start from: {error.reason}"
+        ) from None
     digest = _digest(degrees.out_degree, degrees.in_degree)
     return FixedTruth(theta, digest, P0Model(model.alpha, model.beta, model.q))
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
-from p0sim.arrays import FloatVector, IntMatrix, require_level
+from p0sim.arrays import FloatMatrix, FloatVector, IntMatrix, require_level
+from p0sim.errors import InvalidParametersError
 from p0sim.estimate.moments import Degrees, MomentFit, as_degrees, fit_moments
 from p0sim.inference.contrasts import contrast_weights, expression_list, term_names
 from p0sim.inference.covariance import covariance
 from p0sim.inference.summary import Summary, summarise_fit
-from p0sim.model.edge_sums import log_normalizer_sum
 from p0sim.model.p0 import P0Model
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ def fit(
     solver: str = "newton",
     q: int | None = None,
     epsilon: float | None = None,
+    boundary: str = "refuse",
+    ridge: float | str = 0.0,
 ) -> P0Results:
     """Estimate the p0 model from a bi-degree sequence, with or without noise.
 
@@ -41,6 +43,13 @@ def fit(
     q, epsilon : optional
         With a pair of vectors: weights lie in 0..q-1, and the privacy loss of its discrete Laplace
         noise (None: no noise).
+    boundary : {"refuse", "extend"}
+        Where no estimate exists: refuse, or give nodes at the end of their range the parameter
+        -inf or inf, fix their arcs at 0 or q-1, and fit the rest.
+    ridge : float or "auto"
+        lambda of a penalty lambda/2 (sum_i (alpha_i - mean)^2 + sum_j (beta_j - mean)^2), which
+        keeps every parameter finite; "auto" takes it from the spread of the degrees beyond chance
+        and noise. Intervals are then about the penalised target. 0: no penalty.
 
     Returns
     -------
@@ -49,7 +58,9 @@ def fit(
     Raises
     ------
     NoEstimateError
-        If the moment equations have no solution; it names the reason and the nodes.
+        If the moment equations have no solution; it names the reason and the nodes, and the two
+        ways to go on. Also if the extended estimate meets separated blocks, or a ridge a total
+        weight at the end of its range.
     NotConvergedError
         If the solver stops short of its tolerance.
     P0SimError, TypeError
@@ -67,8 +78,17 @@ def fit(
     >>> results.contrast("alpha[ann]-alpha[bob]")[["term", "estimate"]].round(6)
                         term  estimate
     0  alpha[ann]-alpha[bob]  2.304179
+
+    A node without in-degree has no finite beta:
+
+    >>> silent = BiDegree([2, 1, 3, 2], [0, 4, 2, 2], q=3)
+    >>> fit(silent, boundary="extend").forced
+    beta[1]   -inf
+    dtype: float64
+    >>> fit(silent, ridge=0.5).beta.round(3)
+    array([-1.279,  0.787,  0.167,  0.   ])
     """
-    return P0Results(fit_moments(as_degrees(z, q, epsilon), margins, solver))
+    return P0Results(fit_moments(as_degrees(z, q, epsilon), margins, solver, boundary, ridge))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +99,17 @@ class P0Results:
     ----------
     moments : MomentFit
         What the solver found.
+
+    Notes
+    -----
+    Parameters that boundary="extend" forced to -inf or inf have no finite interval: std_error,
+    statistic and p_value are missing and the interval is (-inf, inf), as no bound is claimed. They
+    have no row in cov_params, and a contrast with one is refused. Standard errors of the others
+    take it as given who was forced. The beta that is 0 by convention, and has no entry, is the last
+    finite one.
+
+    With a ridge, standard errors and intervals are about the penalised target, the parameters that
+    the ridge estimate would have without sampling and noise, and not about the true ones.
     """
 
     moments: MomentFit
@@ -100,12 +131,12 @@ class P0Results:
 
     @property
     def beta(self) -> FloatVector:
-        """In parameters, shape (n,); the last one is 0."""
+        """In parameters, shape (n,); the last finite one is 0."""
         return self.model.beta
 
     @property
     def theta(self) -> FloatVector:
-        """alpha_1..alpha_n, beta_1..beta_{n-1}; shape (2n - 1,)."""
+        """alpha_1..alpha_n, then beta of all but the one that is 0; shape (2n - 1,)."""
         return self.model.theta
 
     @property
@@ -114,19 +145,31 @@ class P0Results:
         return self._series(self.theta)
 
     @property
+    def forced(self) -> pd.Series[float]:
+        """Parameters forced to -inf or inf, with their names; empty where all are finite."""
+        import pandas as pd
+
+        values = np.concatenate([self.alpha, self.beta])
+        names = [f"{name}[{node}]" for name in ("alpha", "beta") for node in self.nodes]
+        series = pd.Series(values, index=names)
+        infinite: pd.Series[float] = series[np.isinf(values)]
+        return infinite
+
+    @property
     def bse(self) -> pd.Series[float]:
         """Standard errors that know the noise (variance "noise")."""
         return self.std_errors("noise")
 
     def std_errors(self, variance: str = "noise") -> pd.Series[float]:
         """Standard errors of theta under one of the three variances."""
-        return self._series(np.sqrt(covariance(self.moments, variance).diagonal()))
+        return self._series(self._all_std_errors(variance))
 
     def cov_params(self, variance: str = "noise") -> pd.DataFrame:
-        """Covariance matrix of theta, labelled; variance is "noise", "S" or "exact"."""
+        """Covariance matrix of finite theta, labelled; variance is "noise", "S" or "exact"."""
         import pandas as pd
 
-        names = term_names(self.nodes)
+        finite = np.isfinite(self.theta)
+        names = [name for name, free in zip(self._names(), finite, strict=True) if free]
         return pd.DataFrame(covariance(self.moments, variance).matrix(), names, names)
 
     def conf_int(self, level: float = 0.95, variance: str = "noise") -> pd.DataFrame:
@@ -158,17 +201,20 @@ class P0Results:
         Raises
         ------
         InvalidParametersError
-            If an expression, the level or `variance` breaks its rule.
+            If an expression, the level or `variance` breaks its rule; if it holds a parameter that
+            was forced to -inf or inf, which differs from the others by no finite amount.
         """
         terms = expression_list(expressions)
-        weights = contrast_weights(terms, self.nodes)
-        variances = covariance(self.moments, variance).contrast_variances(weights)
-        return _tidy(terms, weights @ self.theta, np.sqrt(variances), level)
+        weights = contrast_weights(terms, self.nodes, self.model.reference)
+        self._refuse_forced(terms, weights)
+        finite = np.isfinite(self.theta)
+        variances = covariance(self.moments, variance).contrast_variances(weights[:, finite])
+        estimates = weights[:, finite] @ self.theta[finite]
+        return _tidy(terms, estimates, np.sqrt(variances), level)
 
     def tidy(self, level: float = 0.95, variance: str = "noise") -> pd.DataFrame:
         """One row a parameter: term, estimate, std_error, statistic, p_value, lower, upper."""
-        std_error = np.sqrt(covariance(self.moments, variance).diagonal())
-        return _tidy(term_names(self.nodes), self.theta, std_error, level)
+        return _tidy(self._names(), self.theta, self._all_std_errors(variance), level)
 
     def glance(self) -> pd.DataFrame:
         """One row about the whole fit.
@@ -177,13 +223,13 @@ class P0Results:
         -------
         DataFrame
             n, q, epsilon (missing without noise), margins, solver, converged, n_iter, residual
-            (largest, in standard deviations of its margin) and objective, the log-likelihood at
-            the treated margins.
+            (largest, in standard deviations of its margin), objective: what was maximised, the
+            log-likelihood at the treated margins less the penalty of a ridge, fixed arcs of
+            infinite parameters adding nothing; boundary, n_forced and ridge (0: none).
         """
         import pandas as pd
 
         moments, margins = self.moments, self.moments.margins
-        linear = margins.rows @ self.alpha + margins.columns @ self.beta
         return pd.DataFrame(
             {
                 "n": self.model.n,
@@ -194,7 +240,10 @@ class P0Results:
                 "converged": True,
                 "n_iter": moments.n_iter,
                 "residual": moments.residual,
-                "objective": linear - log_normalizer_sum(self.alpha, self.beta, self.model.q),
+                "objective": moments.objective(),
+                "boundary": moments.boundary,
+                "n_forced": moments.n_forced,
+                "ridge": moments.ridge,
             },
             index=[0],
         )
@@ -210,7 +259,26 @@ class P0Results:
     def _series(self, values: FloatVector) -> pd.Series[float]:
         import pandas as pd
 
-        return pd.Series(values, index=term_names(self.nodes))
+        return pd.Series(values, index=self._names())
+
+    def _names(self) -> list[str]:
+        return term_names(self.nodes, self.model.reference)
+
+    def _all_std_errors(self, variance: str) -> FloatVector:
+        """Of theta; missing for what was forced."""
+        std_errors = np.full(len(self.theta), np.nan)
+        std_errors[np.isfinite(self.theta)] = np.sqrt(covariance(self.moments, variance).diagonal())
+        return std_errors
+
+    def _refuse_forced(self, terms: Sequence[str], weights: FloatMatrix) -> None:
+        for term, row in zip(terms, weights, strict=True):
+            infinite = np.flatnonzero((row != 0) & ~np.isfinite(self.theta))
+            if len(infinite):
+                name, value = self._names()[infinite[0]], self.theta[infinite[0]]
+                raise InvalidParametersError(
+                    f"contrast must hold finite parameters; got {term!r} with {name} forced to "
+                    f"{value:g}"
+                )
 
     def __repr__(self) -> str:
         margins = self.moments.margins.treatment
@@ -222,7 +290,8 @@ def _tidy(
 ) -> pd.DataFrame:
     import pandas as pd
 
-    statistic = estimate / std_error
+    finite = np.isfinite(estimate)
+    statistic = np.where(finite, estimate, np.nan) / std_error
     half = norm.ppf((1 + require_level(level)) / 2) * std_error
     return pd.DataFrame(
         {
@@ -231,7 +300,7 @@ def _tidy(
             "std_error": std_error,
             "statistic": statistic,
             "p_value": 2 * norm.sf(np.abs(statistic)),
-            "lower": estimate - half,
-            "upper": estimate + half,
+            "lower": np.where(finite, estimate - half, -np.inf),
+            "upper": np.where(finite, estimate + half, np.inf),
         }
     )

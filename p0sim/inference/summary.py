@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from p0sim.estimate.boundary import name_forced
 from p0sim.estimate.moments import MomentFit
+from p0sim.inference.noise_cost import noise_shares, privacy_statement
+from p0sim.model.bidegree import BiDegree
+from p0sim.model.extended import ExtendedP0Model
+from p0sim.privacy.edge_flip import FlippedBiDegree
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,24 +60,52 @@ def summarise_fit(moments: MomentFit, table: pd.DataFrame, level: float, varianc
         f"Margins: {moments.margins.treatment}",
         _noise_line(moments),
         f"Standard errors: {VARIANCE_WORDS[variance]}",
+        *_way_on(moments),
         "",
-        _coefficients(table, level),
+        _coefficients(table[np.isfinite(table["estimate"])], level),
         "---",
         f"Solver {moments.solver}: {moments.n_iter} iterations, largest residual "
         f"{moments.residual:.1e} standard deviations",
+        "",
+        privacy_statement(moments.degrees),
     ]
     return Summary("\n".join(lines))
 
 
+def _way_on(moments: MomentFit) -> list[str]:
+    """What was done where no estimate exists, or to be sure of one."""
+    if moments.ridge > 0:
+        return [
+            f"Ridge: lambda = {moments.ridge:g} on centred alpha and beta; intervals are about the "
+            "penalised target, not about the true parameters"
+        ]
+    if not isinstance(moments.model, ExtendedP0Model):
+        return []
+    model = moments.model
+    forced = name_forced(model.alpha_rates, model.nodes, "alpha")
+    forced += name_forced(model.beta_rates, model.nodes, "beta")
+    return [f"Forced {phrase}" for phrase in forced]
+
+
 def _noise_line(moments: MomentFit) -> str:
-    if moments.epsilon is None:
-        return "Noise: none"
-    variances = np.concatenate(moments.model.degree_variances())
-    share = moments.noise_variance / (moments.noise_variance + np.median(variances))
+    if isinstance(moments.degrees, BiDegree):
+        return _no_noise_line(moments.degrees)
+    shares = noise_shares(moments)
+    flipped = isinstance(moments.degrees, FlippedBiDegree)
+    mechanism = "flipped edges (edge_flip)" if flipped else "discrete Laplace"
     return (
-        f"Noise: discrete Laplace, epsilon = {moments.epsilon:g}, "
-        f"{100 * share:.0f} % of a typical degree's variance"
+        f"Noise: {mechanism}, epsilon = {moments.epsilon:g}, "
+        f"{100 * shares.degree:.0f} % of a typical degree's variance, "
+        f"{100 * shares.parameter:.0f} % of a typical parameter's"
     )
+
+
+def _no_noise_line(degrees: BiDegree) -> str:
+    """Totals may differ only where somebody said that this is no noise."""
+    excess = float(degrees.out_degree.sum() - degrees.in_degree.sum())
+    if np.isclose(excess, 0, atol=1e-9 * float(degrees.out_degree.sum())):
+        return "Noise: none"
+    return f"Noise: none, as was said; yet totals differ by {abs(excess):g}: intervals ignore it"
 
 
 def _coefficients(table: pd.DataFrame, level: float) -> str:

@@ -77,6 +77,7 @@ def test_glance_is_one_row(fit, quiet):
     table = fit.glance()
     assert list(table.columns) == [
         "n", "q", "epsilon", "margins", "solver", "converged", "n_iter", "residual", "objective",
+        "boundary", "n_forced", "ridge",
     ]  # fmt: skip
     assert len(table) == 1
     row = table.iloc[0]

@@ -68,3 +68,19 @@ def laplace_variance(q: int, epsilon: float) -> float:
     k = np.arange(-int(60 / rate) - 2, int(60 / rate) + 3, dtype=float)
     mass = np.exp(-rate * np.abs(k))
     return float((k**2 * mass).sum() / mass.sum())
+
+
+def flipped_covariance(
+    alpha: np.ndarray, beta: np.ndarray, omega: np.ndarray, rho: float, q: int, variance: str
+) -> np.ndarray:
+    """Covariance of theta fitted to flipped degrees; omega are the variances of flipped weights."""
+    n, v, u = len(alpha), fisher(alpha, beta, q), shift_direction(len(alpha))
+    if variance == "S":
+        return s_matrix(alpha, beta, q)
+    sums = np.append(omega.sum(axis=1), omega.sum(axis=0))
+    if variance == "exact":
+        spread = np.diag(sums[:-1])
+        spread[:n, n:], spread[n:, :n] = omega[:, :-1], omega[:, :-1].T
+        return np.linalg.inv(v) @ spread @ np.linalg.inv(v) / rho**2
+    shift = sums[-1] / s_last(alpha, beta, q) ** 2 * np.outer(u, u)
+    return (np.diag(sums[:-1] / np.diag(v) ** 2) + shift) / rho**2
