@@ -83,8 +83,8 @@ class NoisyBiDegree:
         return discrete_laplace_variance(self.scale)
 
     def __repr__(self) -> str:
-        made = "a release" if self.is_release else "a simulation, not a private release"
-        return f"NoisyBiDegree(n={self.n}, q={self.q}, epsilon={self.epsilon:g}; {made})"
+        size = f"n={self.n}, q={self.q}, epsilon={self.epsilon:g}"
+        return f"NoisyBiDegree({size}; a simulation, not a private release)"
 
 
 def require_epsilon(epsilon: object) -> float:

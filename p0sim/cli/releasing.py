@@ -1,0 +1,106 @@
+"""Commands of the curator, who has the network: release, ledger."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from p0sim.cli.app import app
+from p0sim.cli.words import MISSING, print_frame
+
+if TYPE_CHECKING:
+    from p0sim.privacy.release import ReleasePlan
+
+COLUMNS = ["when", "mechanism", "q", "n", "epsilon", "total", "output"]
+
+
+@app.command()
+def release(
+    network: Annotated[
+        Path, typer.Argument(help="Edge list: CSV or TSV (also .gz), Parquet or GraphML.")
+    ],
+    q: Annotated[int, typer.Option(help="Weights lie in 0..q-1; public, not read off the data.")],
+    nodes: Annotated[Path, typer.Option(help="Text file with every node, one a line; public.")],
+    epsilon: Annotated[
+        str, typer.Option(help="Privacy loss of one edge's weight, exact: 0.1 or 7/3.")
+    ],
+    mechanism: Annotated[str, typer.Option(help="laplace or edge_flip.")] = "laplace",
+    budget: Annotated[
+        str | None,
+        typer.Option(help="What all releases of this file may cost; set the first time."),
+    ] = None,
+    clip: Annotated[
+        bool, typer.Option("--clip", help="Move weights outside 0..q-1 to its ends.")
+    ] = False,
+    sum_duplicates: Annotated[
+        bool, typer.Option("--sum-duplicates", help="Add up the weights of a pair's rows.")
+    ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Check everything; draw, spend and write nothing.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="New folder for the release.")
+    ] = None,
+) -> None:
+    """Release a network's degrees under edge differential privacy, with the system's randomness.
+
+    What is spent is entered in NETWORK.ledger before anything is drawn.
+
+    Example: p0sim release friends.csv --q 5 --nodes nodes.txt --epsilon 0.5 -o friends-release
+    """
+    from p0sim.model.edge_files import read_network
+    from p0sim.privacy.release import plan_release
+    from p0sim.privacy.release_files import require_new
+
+    if output is not None:
+        require_new(output)
+    elif not check:
+        raise typer.BadParameter("needed, unless --check", param_hint="-o")
+    read = read_network(network, q, nodes, clip=clip, sum_duplicates=sum_duplicates)
+    plan = plan_release(read, epsilon, mechanism=mechanism, budget=budget)
+    if check or output is None:
+        print("everything is in order; nothing was drawn, spent or written")
+        return
+    _carry_out(plan, output)
+
+
+@app.command()
+def ledger(
+    network: Annotated[Path, typer.Argument(help="The network's file.")],
+) -> None:
+    """Show what the releases of a network have spent, and what its budget leaves.
+
+    Example: p0sim ledger friends.csv
+    """
+    import pandas as pd
+
+    from p0sim.errors import InvalidNetworkError
+    from p0sim.privacy.exact_epsilon import exact_text
+    from p0sim.privacy.ledger import COMPOSITION, ledger_of, read_ledger
+
+    found = read_ledger(ledger_of(network))
+    if not found.path.exists() and not network.exists():
+        raise InvalidNetworkError(f"network must be a file or have had a ledger; got {network}")
+    if found.entries:
+        rows = [[entry.get(name) or MISSING for name in COLUMNS] for entry in found.entries]
+        print_frame(pd.DataFrame(rows, columns=COLUMNS))
+    print(f"spent: {exact_text(found.spent)} ({COMPOSITION})")
+    if found.budget is None or found.left is None:
+        print("budget: none was set")
+    else:
+        print(f"budget: {exact_text(found.budget)}\nleft: {exact_text(found.left)}")
+
+
+def _carry_out(plan: ReleasePlan, output: Path) -> None:
+    """Draw into a folder that is known to be writable before anything is spent."""
+    from p0sim.privacy.release_files import new_folder
+
+    with new_folder(output) as folder:
+        made = plan.carry_out(str(output))
+        made.write_into(folder)
+    print(f"{output}: degrees.csv and release.json, {made.mechanism}, n = {made.n}, q = {made.q}")
+    print(made.statement)
+    print(f"Next: p0sim fit {shlex.quote(str(output))}")
