@@ -64,8 +64,13 @@ def merged(folder: Path) -> object:
     return p0.open_study(folder / "merged").estimates
 
 
+def explored() -> pd.DataFrame:
+    return p0.explore(p0.as_network(network(), q=3), [4.0], reps=2, rng=rng())
+
+
 CALLS: dict[str, Callable[[Path], object]] = {
     "BiDegree": lambda _: p0.BiDegree(np.ones(3), np.ones(3), 2).out_degree,
+    "FlippedBiDegree": lambda _: p0.FlippedBiDegree([3, 1, 2], [2, 2, 2], 3, 1).unbiased_margins(),
     "Network": lambda _: p0.as_network(network(), q=3).bidegree().in_degree,
     "NoisyBiDegree": lambda _: p0.simulate_release(degrees(), 2, rng=rng()).out_degree,
     "P0Model": lambda _: (network(), model().fisher_information(), model().s_matrix()),
@@ -74,7 +79,10 @@ CALLS: dict[str, Callable[[Path], object]] = {
     "StudyResults": lambda folder: looked_at(ran(folder)),
     "as_network": lambda _: p0.as_network(network(), q=3).weights.toarray(),
     "bidegree": lambda _: p0.bidegree(network(), q=3).out_degree,
+    "denoise": lambda _: p0.denoise(p0.simulate_release(degrees(), 2, rng=rng())).out_degree,
+    "describe_networks": lambda _: p0.describe_networks(),
     "existence": lambda _: p0.existence(degrees()).exists,
+    "explore": lambda _: explored(),
     "extend_study": lambda folder: p0.extend_study(
         ran(folder).directory, reps=3, n_jobs=1, backend="threading", progress=False
     ).estimates,
@@ -83,10 +91,14 @@ CALLS: dict[str, Callable[[Path], object]] = {
     "load_network": lambda _: p0.load_network("fraternity").bidegree().out_degree,
     "merge_studies": merged,
     "open_study": lambda folder: p0.open_study(ran(folder).directory).replicates,
+    "plot_degrees": lambda _: p0.plot_degrees(p0.fit(degrees())).get_suptitle(),
+    "plot_exploration": lambda _: p0.plot_exploration(explored()).get_suptitle(),
+    "plot_intervals": lambda _: p0.plot_intervals(p0.fit(degrees())).get_suptitle(),
     "read_network": lambda folder: p0.read_network(edges(folder), q=3).bidegree().out_degree,
     "reproduce": lambda folder: p0.reproduce(
         ran(folder).directory, "n=12,L=0,epsilon=2", 1
     ).again["estimates"],
+    "simulate_edge_flip": lambda _: p0.simulate_edge_flip(network(), 2, q=3, rng=rng()).out_degree,
     "simulate_release": lambda _: p0.simulate_release(degrees(), 2, rng=rng()).in_degree,
     "summarise": lambda folder: p0.summarise(
         ran(folder).estimates, estimate="estimate", std_error="std_error", true_value="true_value",

@@ -44,7 +44,8 @@ def test_errors_share_one_parent():
 
 def test_seeded_functions_take_rng_by_keyword_without_default():
     for function in (
-        p0.simulate_release, p0.P0Model.sample, p0.P0Model.sample_bidegree, p0.P0Results.simulate,
+        p0.simulate_release, p0.simulate_edge_flip, p0.P0Model.sample,
+        p0.P0Model.sample_bidegree, p0.P0Results.simulate, p0.explore,
     ):  # fmt: skip
         rng = inspect.signature(function).parameters["rng"]
         assert rng.kind is inspect.Parameter.KEYWORD_ONLY

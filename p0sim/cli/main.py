@@ -12,7 +12,15 @@ INTERRUPTED = 130
 def main() -> None:
     """Run the command line; from the first moment an interrupt is no traceback."""
     signal.signal(signal.SIGINT, _leave)
-    from p0sim.cli import looking, plotting, running  # noqa: F401 (their commands join the application)
+    # importing a module adds its commands to the application
+    from p0sim.cli import (  # noqa: F401
+        exploring,
+        fitting,
+        looking,
+        plotting,
+        releasing,
+        running,
+    )
     from p0sim.cli.app import run_app
 
     run_app()

@@ -1,0 +1,162 @@
+"""Commands for looking before anything is released: explore, datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from p0sim.cli.app import app, say
+from p0sim.cli.new_files import require_folder
+from p0sim.cli.seeds import seeded
+from p0sim.cli.words import print_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from p0sim.experiments.exploration import Row
+
+HEADINGS = {
+    "exists": "estimate",
+    "rmse_alpha": "RMSE alpha",
+    "rmse_beta": "RMSE beta",
+    "ci_width": "CI length",
+    "noise_share": "noise share",
+}
+SHARES = ("exists", "noise_share")
+SHOWN_OF_DATASETS = ["name", "n", "q", "arcs", "title"]
+FACTS = ("title", "n", "q", "arcs", "weight", "transformation", "citation", "source", "licence")
+WIDTH, INDENT = 92, 16
+
+
+@app.command()
+def explore(
+    network: Annotated[
+        Path, typer.Argument(help="Edge list: CSV or TSV (also .gz), Parquet or GraphML.")
+    ],
+    q: Annotated[int, typer.Option(help="Weights lie in 0..q-1.")],
+    epsilons: Annotated[str, typer.Option(help="Privacy losses to try, comma separated.")],
+    nodes: Annotated[
+        Path | None, typer.Option(help="Text file with every node, one a line.")
+    ] = None,
+    reps: Annotated[int, typer.Option(help="Simulated releases of each kind.")] = 200,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Same seed, same table. [default: a new one]")
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", help="STEM of the figure: STEM.pdf, STEM.png.")
+    ] = None,
+) -> None:
+    """Simulate releases of a network, to choose epsilon; for the curator's eyes only.
+
+    Not a release: what it prints shows the network's own numbers and must not be published.
+
+    Example: p0sim explore friends.csv --q 5 --nodes nodes.txt --epsilons 0.5,1,2,4 -o friends
+    """
+    import pandas as pd
+
+    from p0sim.experiments.exploration import NOT_A_RELEASE, explore_rows
+    from p0sim.model.edge_files import read_network
+    from p0sim.privacy.exact_epsilon import exact_epsilon
+    from p0sim.report.style import save_figure
+    from p0sim.studies.fit_plots import plot_exploration
+
+    require_folder(output)
+    losses = [float(exact_epsilon(text.strip()).value) for text in epsilons.split(",")]
+    read = read_network(network, q, nodes)
+    rng, used = seeded(seed)
+    frame = pd.DataFrame(_told(explore_rows(read, losses, reps, rng=rng), reps))
+    about = f"n = {read.n}, q = {q}, {reps} simulated releases a row, seed {used}"
+    _print_exploration(frame, NOT_A_RELEASE, about)
+    if output is not None:
+        for path in save_figure(plot_exploration(frame), output):
+            print(f"Written: {path} ({NOT_A_RELEASE})")
+
+
+@app.command()
+def datasets(
+    name: Annotated[str | None, typer.Argument(help="One of them, in full.")] = None,
+) -> None:
+    """List the networks inside the package, or describe one: source, citation, licence.
+
+    Example: p0sim datasets fraternity
+    """
+    from p0sim.datasets import describe_networks
+
+    if name is None:
+        print_frame(describe_networks()[SHOWN_OF_DATASETS])
+        print("\nOne in full: p0sim datasets NAME. In Python: p0sim.load_network(NAME).")
+        return
+    entry = _entry(name)
+    print(name)
+    for fact in FACTS:
+        _print_fact(fact, entry[fact])
+
+
+def _told(rows: Iterable[Row], reps: int) -> Iterator[Row]:
+    """The rows as they come, the first of each mechanism and epsilon said aloud."""
+    seen = set()
+    for row in rows:
+        done = f"{row['mechanism']}, epsilon {row['epsilon']:g}: {reps} releases simulated"
+        if done not in seen:
+            say(done)
+        seen.add(done)
+        yield row
+
+
+def _entry(name: str) -> dict[str, Any]:
+    """What is written of a network, or the refusal of a name that no network has."""
+    from p0sim.datasets import load_network, sources
+
+    if name not in sources():
+        load_network(name)
+    return sources()[name]
+
+
+def _print_fact(fact: str, value: object) -> None:
+    """One fact, or one a line of a list, wrapped beside its name."""
+    import textwrap
+
+    label = fact
+    for text in value if isinstance(value, list) else [value]:
+        start, further = f"{label:<{INDENT}}", " " * INDENT
+        lines = textwrap.wrap(
+            str(text), WIDTH, initial_indent=start, subsequent_indent=further,
+            break_long_words=False, break_on_hyphens=False,
+        )  # fmt: skip
+        print("\n".join(lines))
+        label = ""
+
+
+def _print_exploration(frame: pd.DataFrame, mark: str, about: str) -> None:
+    """The table between two lines that say what it is not."""
+    keys = ["mechanism", "epsilon"]
+    shown = frame.assign(shown=[_shown(*row) for row in zip(*_cells(frame), strict=True)])
+    table = shown.pivot_table(
+        index=keys, columns="measure", values="shown", aggfunc="first", sort=False
+    )
+    table = table[list(HEADINGS)].rename(columns=HEADINGS).reset_index()
+    print(mark)
+    print(about)
+    if (frame["reference"] == "extended").any():
+        print("The network has no estimate of its own: it and its releases are fitted with")
+        print('boundary "extend", errors are over parameters that are finite in both fits.')
+    print_frame(table)
+    print("In brackets: Monte Carlo standard errors. RMSE is against the fit without noise, less")
+    print("means over nodes; estimate and noise share are in %; - where no release has a fit.")
+    print(mark)
+
+
+def _cells(frame: pd.DataFrame) -> list[pd.Series[Any]]:
+    return [frame[name] for name in ("measure", "value", "mcse")]
+
+
+def _shown(measure: str, value: float, mcse: float) -> str:
+    """A value with its Monte Carlo error, shares in per cent."""
+    if value != value:
+        return "-"
+    scale, digits = (100, 1) if measure in SHARES else (1, 3)
+    error = "" if mcse != mcse else f" ({scale * mcse:.{digits}f})"
+    return f"{scale * value:.{digits}f}{error}"

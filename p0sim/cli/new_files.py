@@ -1,0 +1,85 @@
+"""Output files: written whole or not at all, never over what is there."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from p0sim.errors import CannotWriteError
+
+
+def require_new_file(path: Path | None) -> None:
+    """Refuse an output that is there already, or has no folder to stand in; None is no output.
+
+    Raises
+    ------
+    CannotWriteError
+    """
+    if path is None:
+        return
+    if os.path.lexists(path):
+        raise CannotWriteError(f"output must be a new file; got {path}, which exists")
+    require_folder(path)
+
+
+def require_folder(output: str | Path | None) -> None:
+    """Refuse an output that has no folder to stand in; None is no output.
+
+    Raises
+    ------
+    CannotWriteError
+    """
+    if output is not None and not Path(output).parent.is_dir():
+        raise CannotWriteError(f"output must stand in a folder that exists; got {output}")
+
+
+def write_new_file(path: Path, text: str) -> None:
+    """Write text under a name that nothing has.
+
+    Raises
+    ------
+    CannotWriteError
+        If the name was taken, or the disk refuses; nothing stands under the name then.
+    """
+    from p0sim.privacy.durable import write_synced
+
+    require_new_file(path)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        write_synced(partial, text)
+        _put_in_place(partial, path)
+    except OSError as error:
+        raise CannotWriteError(f"{path} cannot be written: {error.strerror or error}") from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _put_in_place(partial: Path, path: Path) -> None:
+    """Take the name first, so that two commands at once cannot both think it free."""
+    path.touch(exist_ok=False)
+    with ExitStack() as undo:
+        undo.callback(path.unlink)
+        partial.replace(path)
+        undo.pop_all()
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    r"""A table as CSV, its text cells quoted where they need it.
+
+    Examples
+    --------
+    >>> csv_text(["node", "weight"], [["ann, dr", 2]])
+    'node,weight\n"ann, dr",2\n'
+    """
+    listed = [header, *rows]
+    # before Python 3.13 a lone carriage return in a cell was not quoted of itself
+    odd = any("\r" in cell for row in listed for cell in row if isinstance(cell, str))
+    text = io.StringIO()
+    csv.writer(
+        text, lineterminator="\n", quoting=csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL
+    ).writerows(listed)
+    return text.getvalue()
