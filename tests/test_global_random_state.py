@@ -68,6 +68,15 @@ def explored() -> pd.DataFrame:
     return p0.explore(p0.as_network(network(), q=3), [4.0], reps=2, rng=rng())
 
 
+def released(folder: Path) -> p0.Release:
+    return p0.release(p0.as_network(network(), q=3), "2", ledger=folder / "ledger")
+
+
+def written(folder: Path) -> Path:
+    released(folder).write(folder / "release")
+    return folder / "release"
+
+
 CALLS: dict[str, Callable[[Path], object]] = {
     "BiDegree": lambda _: p0.BiDegree(np.ones(3), np.ones(3), 2).out_degree,
     "FlippedBiDegree": lambda _: p0.FlippedBiDegree([3, 1, 2], [2, 2, 2], 3, 1).unbiased_margins(),
@@ -95,6 +104,10 @@ CALLS: dict[str, Callable[[Path], object]] = {
     "plot_exploration": lambda _: p0.plot_exploration(explored()).get_suptitle(),
     "plot_intervals": lambda _: p0.plot_intervals(p0.fit(degrees())).get_suptitle(),
     "read_network": lambda folder: p0.read_network(edges(folder), q=3).bidegree().out_degree,
+    "Release": lambda folder: released(folder).record,
+    "read_degrees": lambda folder: p0.read_degrees(written(folder) / "degrees.csv", 3, "2").n,
+    "read_release": lambda folder: p0.read_release(written(folder)).epsilon_text,
+    "release": lambda folder: released(folder).record,
     "reproduce": lambda folder: p0.reproduce(
         ran(folder).directory, "n=12,L=0,epsilon=2", 1
     ).again["estimates"],

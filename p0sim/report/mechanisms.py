@@ -21,6 +21,14 @@ LINEAR_DESIGN = (
 )
 
 
+WAYS = {
+    "laplace": "the out- and in-degrees plus independent discrete Laplace noise of scale "
+    "2(q - 1)/epsilon",
+    "edge_flip": "the degrees of a network each of whose weights was kept with probability "
+    "(e^epsilon - 1)/(e^epsilon + q - 1) and else drawn anew from 0..q-1",
+}
+
+
 def mechanism_sentences(material: Material) -> tuple[str, ...]:
     """The law of the data, the grid of settings, and what cells share.
 
@@ -120,10 +128,16 @@ def noise_sentence(material: Material) -> str:
     """What was released, and at which price."""
     if "epsilon" not in material.cells:
         return ""
+    methods = material.identity["methods"].values()
+    private = [spec for spec in methods if spec.get("release", True)]
+    ways = dict.fromkeys(WAYS[spec.get("mechanism", "laplace")] for spec in private)
+    protects = "protects the weight of any one arc with privacy loss epsilon"
+    several = f"each of which {protects}" if len(ways) > 1 else f"which {protects}"
     return (
-        "Private methods saw the out- and in-degrees plus independent discrete Laplace noise of "
-        "scale 2(q - 1)/epsilon, which protects the weight of any one arc with privacy loss "
-        "epsilon; the noise of a simulation comes from a seeded generator."
+        f"Private methods saw {', or '.join(ways)}, {several}; the randomness of a simulation "
+        "comes from a seeded generator."
+        if ways
+        else ""
     )
 
 

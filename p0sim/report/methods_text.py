@@ -157,14 +157,17 @@ def method_sentence(name: str, spec: Mapping[str, Any]) -> str:
     >>> method_sentence("Mine", {"call": "mine.py:fit", "release": False})
     'Mine: the function mine.py:fit, from noise-free degrees.'
     """
-    private = spec.get("release", True)
-    degrees = f"{'noisy' if private else 'noise-free'} degrees"
+    private, flipped = spec.get("release", True), spec.get("mechanism") == "edge_flip"
+    kind = "flipped" if flipped else "noisy"
+    degrees = f"{kind if private else 'noise-free'} degrees"
     if "call" in spec:
         return f"{name}: the function {spec['call']}, from {degrees}."
     if "margins" not in spec:
         return f"{name}: as the function that simulates the data computes it."
     solver = "" if spec["solver"] == "newton" else "; solved by the fixed-point iteration"
-    if private:
+    if private and flipped:
+        said = f"{degrees}, unbiased; {VARIANCES[spec['variance']]}"
+    elif private:
         said = f"{degrees}, {MARGINS[spec['margins']]}; {VARIANCES[spec['variance']]}"
     else:
         # the totals of noise-free degrees agree, and noise that is not there adds nothing
