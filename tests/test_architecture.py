@@ -18,7 +18,9 @@ import pytest
 import p0sim
 
 PACKAGE = Path(__file__).resolve().parents[1] / "p0sim"
-GROUND = frozenset({"errors", "arrays", "columns", "formulas", "replicate", "validation"})
+GROUND = frozenset(
+    {"errors", "arrays", "columns", "durable", "formulas", "replicate", "validation"}
+)
 MODEL = GROUND | {"model"}
 PRIVACY = MODEL | {"privacy"}
 ESTIMATE = PRIVACY | {"estimate"}

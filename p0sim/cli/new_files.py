@@ -45,7 +45,7 @@ def write_new_file(path: Path, text: str) -> None:
     CannotWriteError
         If the name was taken, or the disk refuses; nothing stands under the name then.
     """
-    from p0sim.privacy.durable import write_synced
+    from p0sim.durable import write_synced
 
     require_new_file(path)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from p0sim.durable import sync_folder
 from p0sim.errors import CannotWriteError
 
 TEMPORARY = ".tmp"
@@ -29,7 +30,7 @@ def write_whole(payloads: Mapping[Path, bytes]) -> None:
             _write_synced(temporaries[path], payload)
         for path, temporary in temporaries.items():
             temporary.replace(path)
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
     except OSError:
         _remove(reversed(new))
         raise
@@ -68,13 +69,3 @@ def _write_synced(path: Path, payload: bytes) -> None:
         file.write(payload)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename survive a power cut; Windows cannot, and does not need to."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

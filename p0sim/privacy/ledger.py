@@ -23,8 +23,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from p0sim.durable import sync_folder
 from p0sim.errors import CannotWriteError, InvalidPrivacyError, P0SimError
-from p0sim.privacy.durable import sync_folder
 from p0sim.privacy.exact_epsilon import ExactEpsilon, exact_epsilon, exact_text
 
 SUFFIX = ".ledger"

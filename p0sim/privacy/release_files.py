@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from p0sim.arrays import IntVector
+from p0sim.durable import sync_folder, write_synced
 from p0sim.errors import CannotWriteError, InvalidNetworkError, InvalidPrivacyError
 from p0sim.model.bidegree import BiDegree
-from p0sim.privacy.durable import sync_folder, write_synced
 from p0sim.privacy.exact_epsilon import exact_epsilon
 from p0sim.privacy.noisy_bidegree import NoisyBiDegree
 from p0sim.privacy.release_record import ReleaseRecord, record_from_json

@@ -29,7 +29,8 @@ NO_NOISE = "1000000000000"
 PACKAGE = Path(p0.__file__).parent
 RELEASE_PATH = sorted(
     [PACKAGE / "cli" / "releasing.py", PACKAGE / "privacy" / "secure_flip.py"]
-    + [PACKAGE / "privacy" / f"{name}.py" for name in ("durable", "ledger", "exact_epsilon")]
+    + [PACKAGE / "durable.py"]
+    + [PACKAGE / "privacy" / f"{name}.py" for name in ("ledger", "exact_epsilon")]
     + [PACKAGE / "privacy" / "exact_laplace.py", PACKAGE / "privacy" / "flipped_release.py"]
     + list((PACKAGE / "privacy").glob("release*.py"))
 )
