@@ -62,7 +62,8 @@ def register(registry: dict[str, Measure], *needs: str) -> Callable[[Measure], M
 
 
 def number(value: FloatVector, mcse: FloatVector, n_used: IntVector, level: float) -> Measured:
-    """A measure with the normal interval value +- quantile x MCSE."""
+    """A measure with the normal interval value +- quantile x MCSE, none beyond the floats."""
+    mcse = np.where(np.isfinite(value), mcse, np.nan)
     half = stats.norm.ppf((1 + level) / 2) * mcse
     return Measured(value, mcse, value - half, value + half, n_used)
 

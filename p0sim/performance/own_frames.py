@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,13 +15,18 @@ from scipy import stats
 from p0sim.arrays import FloatVector, IntVector
 from p0sim.errors import InvalidStudyError
 from p0sim.performance.comparisons import PAIRED_MEASURES, Mask, paired_columns, partners
-from p0sim.performance.frames import RESULT_COLUMNS, compared, measured, replicates_of
+from p0sim.performance.frames import compared, measured, replicates_of
 from p0sim.performance.measures import ESTIMAND_MEASURES, FIT_MEASURES, NEEDS, Measure
+from p0sim.performance.own_checks import (
+    is_missing,
+    require_columns,
+    require_free_names,
+    require_intervals,
+    require_one_row,
+)
 from p0sim.performance.pooling import POOLED_MEASURES, averages
 from p0sim.performance.samples import derived_columns, factorize, group_codes
-
-# R writes NA, also into columns that are read as text.
-MISSING_TEXTS = ("NA", "")
+from p0sim.validation import shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +50,8 @@ class OwnFrame:
     Raises
     ------
     InvalidStudyError
-        If a column is absent or has a name of the result, or a replicate stands there twice.
+        If a column is absent, there or named twice or has a name of the result, a number is none
+        or cannot be, or a replicate stands there twice or has no number.
     """
 
     frame: pd.DataFrame
@@ -58,15 +65,21 @@ class OwnFrame:
     def __post_init__(self) -> None:
         keys = [name for name in (*self.by, self.method) if name is not None]
         require_columns(self.frame, [*keys, self.rep, *self.sources.values()])
-        require_free_names(keys)
+        require_free_names(keys, self.rep)
         require_one_row(self.frame, keys, self.rep)
+        require_intervals(self.given, self.frame.index)
+
+    @cached_property
+    def given(self) -> dict[str, FloatVector]:
+        """The five columns the measures start from."""
+        return own_columns(self.frame, self.sources, self.level)
 
     @cached_property
     def columns(self) -> dict[str, FloatVector]:
         """What the measures need of each row."""
         codes, _ = group_codes(self.frame, with_method(self.by, self.method))
-        own = own_columns(self.frame, self.sources, self.level)
-        return derived_columns(own | {"null": np.full(len(self.frame), self.null)}, codes)
+        null = np.full(len(self.frame), self.null)
+        return derived_columns(self.given | {"null": null}, codes)
 
     def measured(self, reference: str | None) -> pd.DataFrame:
         """Measures of each scenario and method, comparisons too where methods form pairs."""
@@ -153,49 +166,6 @@ def with_pools(results: pd.DataFrame, pooled: pd.DataFrame, pool: Sequence[str])
     return both.assign(**open_columns)
 
 
-def require_columns(frame: pd.DataFrame, names: Sequence[object]) -> None:
-    """Refuse the name of a column that is not there."""
-    wanted = [name for name in names if isinstance(name, str)]
-    if absent := [name for name in wanted if name not in frame]:
-        raise InvalidStudyError(
-            f"columns must be among {', '.join(map(str, frame))}; got {', '.join(absent)}"
-        )
-
-
-def require_free_names(keys: Sequence[str]) -> None:
-    """Refuse keys that would be overwritten by the columns of the result."""
-    if taken := [name for name in keys if name in RESULT_COLUMNS]:
-        raise InvalidStudyError(
-            f"by and method must not name a column of the result; got {', '.join(taken)}"
-        )
-
-
-def require_one_row(frame: pd.DataFrame, keys: list[str], rep: str | None) -> None:
-    """Refuse a replicate that a method has twice."""
-    if rep is None:
-        return
-    twice = frame.duplicated([*keys, rep])
-    if twice.any():
-        named = frame.loc[twice, [*keys, rep]].iloc[0].to_dict()
-        raise InvalidStudyError(f"a replicate must have one row a method; got {named} twice")
-
-
-def require_rep(
-    by: Sequence[str],
-    method: str | None,
-    rep: str | None,
-    reference: str | None,
-    pool: Sequence[str],
-) -> None:
-    """Refuse pairs and pools of replicates that nobody can tell apart."""
-    if reference is not None and (method is None or rep is None):
-        raise InvalidStudyError(f"reference must come with method and rep; got {reference!r} alone")
-    if pool and rep is None:
-        raise InvalidStudyError(f"pool must come with rep; got {', '.join(pool)} alone")
-    if strange := [name for name in pool if name not in by]:
-        raise InvalidStudyError(f"pool must name columns of by; got {', '.join(strange)}")
-
-
 def own_columns(
     frame: pd.DataFrame, sources: Mapping[str, str | float | None], level: float
 ) -> dict[str, FloatVector]:
@@ -206,12 +176,10 @@ def own_columns(
         else np.full(len(frame), np.nan if source is None else source)
         for name, source in sources.items()
     }
-    half = stats.norm.ppf((1 + level) / 2) * columns["std_error"]
-    if sources["lower"] is None:
-        columns["lower"] = columns["estimate"] - half
-    if sources["upper"] is None:
-        columns["upper"] = columns["estimate"] + half
-    return columns
+    with np.errstate(over="ignore", invalid="ignore"):
+        half = stats.norm.ppf((1 + level) / 2) * columns["std_error"]
+        ends = {"lower": columns["estimate"] - half, "upper": columns["estimate"] + half}
+    return columns | {name: end for name, end in ends.items() if sources[name] is None}
 
 
 def numbers(column: pd.Series) -> FloatVector:
@@ -220,26 +188,27 @@ def numbers(column: pd.Series) -> FloatVector:
     Raises
     ------
     InvalidStudyError
-        If a value is neither a number nor missing.
+        If a value is neither a real number nor missing.
 
     Examples
     --------
     >>> numbers(pd.Series(["1.5", "NA", None])).tolist()
     [1.5, nan, nan]
     """
-    if pd.api.types.is_numeric_dtype(column):
+    types = pd.api.types
+    if types.is_numeric_dtype(column) and not types.is_complex_dtype(column):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    missing = column.isna() | column.isin(MISSING_TEXTS)
-    values = column.astype(object).where(~missing, np.nan)
+    values = column.astype(object).where(~is_missing(column), np.nan)
     return np.array([as_number(value, column.name) for value in values], dtype=np.float64)
 
 
 def as_number(value: Any, column: object) -> float:
     """One entry of a column as a float."""
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise InvalidStudyError(f"column {column} must hold numbers; got {value!r}") from None
+    with suppress(TypeError, ValueError):
+        # numpy would take the real part
+        if not isinstance(value, complex | np.complexfloating):
+            return float(value)
+    raise InvalidStudyError(f"column {column} must hold numbers; got {shown(value)}")
 
 
 def answerable(

@@ -64,14 +64,14 @@ def averages(
     Returns
     -------
     dict of str to ndarray, shape (n_replicates,)
-        nan where a replicate has no finite number.
+        nan where a replicate has no number.
     """
     return {name: averaged(columns[name], replicate, n_replicates) for name in AVERAGED}
 
 
 def averaged(values: FloatVector, replicate: IntVector, n_replicates: int) -> FloatVector:
-    """Mean of each replicate's finite numbers."""
-    known = np.isfinite(values)
+    """Mean of each replicate's numbers."""
+    known = ~np.isnan(values)
     return Sample(values[known], replicate[known], n_replicates).mean
 
 

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from p0sim.arrays import FloatVector, IntVector
 
+OF_A_FIT = ("estimate", "std_error", "lower", "upper")
+
 
 @dataclass(frozen=True, eq=False)
 class Sample:
@@ -20,7 +22,7 @@ class Sample:
     Attributes
     ----------
     values : ndarray, shape (rows,)
-        Finite numbers.
+        Numbers, none of them missing; infinite where they are beyond the largest float.
     codes : ndarray, shape (rows,)
         Group of each row, 0..G-1.
     n_groups : int
@@ -113,13 +115,13 @@ class Replicates:
         return len(self.attempted)
 
     def samples(self, *names: str) -> tuple[Sample, ...]:
-        """The named columns over the rows that have a finite number in each of them."""
-        complete = np.logical_and.reduce([np.isfinite(self.columns[name]) for name in names])
+        """The named columns over the rows that have a number in each of them."""
+        complete = ~np.logical_or.reduce([np.isnan(self.columns[name]) for name in names])
         codes = self.codes[complete]
         return tuple(Sample(self.columns[name][complete], codes, self.n_groups) for name in names)
 
     def sample(self, name: str) -> Sample:
-        """One column over the rows that have a finite number there."""
+        """One column over the rows that have a number there."""
         return self.samples(name)[0]
 
 
@@ -142,28 +144,35 @@ def derived_columns(columns: Mapping[str, FloatVector], codes: IntVector) -> dic
 
     Notes
     -----
+    A row without a finite estimate has nothing else either, whatever stands
+    beside it: it is a failed fit. A number that is infinite is beyond the
+    largest float, or an end of an interval without end.
+
     `deviation` is what spreads are taken on: the error where the truth of the
     group is known, since the truth may change from replicate to replicate,
     and the estimate itself where it is not.
     """
-    estimate, std_error, truth = columns["estimate"], columns["std_error"], columns["true_value"]
-    lower, upper, null = columns["lower"], columns["upper"], columns.get("null", np.float64(0))
+    fitted, truth = np.isfinite(columns["estimate"]), columns["true_value"]
+    estimate, std_error, lower, upper = (
+        np.where(fitted, columns[name], np.nan) for name in OF_A_FIT
+    )
+    null = columns.get("null", np.float64(0))
     known = np.bincount(codes, weights=np.isfinite(truth), minlength=1) > 0
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        error = estimate - truth
+    with np.errstate(invalid="ignore", over="ignore"):
+        error = estimate - finite(truth)
         return {
             "estimate": estimate,
-            "std_error": std_error,
+            "std_error": finite(std_error),
             "error": error,
-            "squared_error": within_floats(error**2),
+            "squared_error": error**2,
             "absolute_error": np.abs(error),
             "deviation": np.where(known[codes], error, estimate),
-            "width": upper - lower,
+            "width": finite(upper - lower),
             "covered": covers(lower, truth, upper),
             "rejected": 1 - covers(lower, null, upper),
-            "left": within_floats(lower - truth),
-            "right": within_floats(upper - truth),
-            "z": error / std_error,
+            "left": lower - truth,
+            "right": upper - truth,
+            "z": error / np.where(std_error > 0, std_error, np.nan),
         }
 
 
@@ -179,10 +188,9 @@ def inside(lower: FloatVector, point: FloatVector | np.float64, upper: FloatVect
     return ((lower <= point) & (point <= upper)).astype(np.float64)
 
 
-def within_floats(values: FloatVector) -> FloatVector:
-    """Infinite numbers as the largest float: they are there, and only missing ones are left out."""
-    largest = np.finfo(np.float64).max
-    return np.clip(values, -largest, largest)
+def finite(values: FloatVector) -> FloatVector:
+    """Infinite numbers as missing ones."""
+    return np.where(np.isfinite(values), values, np.nan)
 
 
 def group_codes(frame: pd.DataFrame, by: list[str]) -> tuple[IntVector, IntVector]:

@@ -14,9 +14,10 @@ from p0sim.errors import InvalidStudyError
 from p0sim.performance.comparisons import PAIRED_MEASURES, paired_columns, partners
 from p0sim.performance.frames import compared, in_study_order, measured, replicates_of
 from p0sim.performance.measures import ESTIMAND_MEASURES, FIT_MEASURES
-from p0sim.performance.own_frames import OwnFrame, require_rep, with_pools
+from p0sim.performance.own_checks import require_frame, require_rep
+from p0sim.performance.own_frames import OwnFrame, with_pools
 from p0sim.performance.pooling import POOLED_MEASURES, averages, members
-from p0sim.performance.samples import derived_columns, group_codes
+from p0sim.performance.samples import derived_columns, finite, group_codes
 
 ESTIMATE_COLUMNS = ("estimate", "std_error", "lower", "upper", "true_value")
 FIT = ["cell", "method"]
@@ -227,7 +228,7 @@ def measure_pool(stored: StoredRows, name: str, pattern: str) -> pd.DataFrame:
 def measure_fits(fits: pd.DataFrame, replicates: pd.DataFrame, level: float) -> pd.DataFrame:
     """The measures of whole fits, under the estimand "theta"."""
     codes = positions(fits, replicates, FIT)
-    rows = replicates_of(fits, {"sup_error": floats(replicates["sup_error"])}, codes, level)
+    rows = replicates_of(fits, {"sup_error": finite(floats(replicates["sup_error"]))}, codes, level)
     return measured(FIT_MEASURES, rows, fits.assign(estimand=WHOLE_FIT))
 
 
@@ -296,15 +297,19 @@ def summarise(
     DataFrame
         The columns `by`, `method`, then measure, value, mcse, lower, upper,
         n_used, n_attempted, n_failed. Measures that nothing was given for are
-        left out. A row without a finite estimate is a failed replicate; in
-        the pooled rows, which have no value in the columns `pool` and come
-        last, a replicate without any.
+        left out. A row without a finite estimate is a failed replicate: what
+        else it has is in no measure. In the pooled rows, which have no value in
+        the columns `pool` and come last, that is a replicate without any.
 
     Raises
     ------
+    TypeError
+        If `frame` is no DataFrame.
     InvalidStudyError
-        If a column is not in the frame or holds other things than numbers, a
-        replicate stands there twice, or what `reference` or `pool` needs is missing.
+        If a column is not in the frame, is there or named twice or holds other
+        things than numbers, a standard error is negative, an interval ends
+        before it begins, a replicate stands there twice or has no number, or
+        what `reference` or `pool` needs is missing.
 
     Examples
     --------
@@ -317,6 +322,7 @@ def summarise(
     50  coverage  0.500       2
     50 fail_rate  0.333       3
     """
+    require_frame(frame)
     level, null = require_level(level), require_real(null, "null")
     sources = {
         "estimate": estimate,

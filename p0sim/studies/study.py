@@ -17,9 +17,11 @@ from p0sim.engine.runner import RunSummary, run_study
 from p0sim.engine.store import StudyRecord
 from p0sim.errors import InvalidStudyError
 from p0sim.experiments.registry import StudyExperiment, load_experiment
+from p0sim.experiments.sources import is_reference
+from p0sim.performance.pooling import members
 from p0sim.performance.stopping import checkpoints, coverage_is_precise
 from p0sim.replicate import Cell
-from p0sim.studies.reading import nulls_of
+from p0sim.studies.reading import nulls_of, pools_of
 from p0sim.studies.results import (
     PREDICTION_COLUMNS,
     RESULTS,
@@ -75,7 +77,9 @@ class Study:
         P0SimError
             In one line: the key, its place, the rule and the value.
         """
-        return cls._of(read_study_file(path), sources=None)
+        study = cls._of(read_study_file(path), sources=None)
+        study.require_pools()
+        return study
 
     @classmethod
     def from_record(cls, record: StudyRecord) -> Study:
@@ -137,6 +141,24 @@ class Study:
             min_reps=stop.min_reps,
         )
         return StoppingRule(tuple(checkpoints(stop.min_reps, largest, stop.check_every)), is_met)
+
+    def require_pools(self) -> None:
+        """Refuse a pool of nothing, where the experiment knows its estimands.
+
+        Raises
+        ------
+        InvalidStudyError
+            If the pattern of a pool matches no estimand of any cell.
+        """
+        pools = pools_of(self.file.sections)
+        if not pools or is_reference(self.file.study.experiment):
+            return
+        names = {name for cell in self.cells for name in self.experiment.nulls(cell)}
+        for pool, pattern in pools.items():
+            if not members(pattern, names):
+                raise InvalidStudyError(
+                    f"[measures.pool] {pool} must match an estimand; got {pattern!r}"
+                )
 
     def run(self, directory: str | Path | None = None, **options: Any) -> StudyResults:
         """Run what is missing and return the results.

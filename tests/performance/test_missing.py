@@ -241,3 +241,87 @@ def test_any_sort_of_missing_number_is_missing(missing):
     ]
     assert table.loc["coverage_uncond", "value"] == pytest.approx(1 / 3)
     assert table.loc["coverage_uncond_upper", "value"] == pytest.approx(2 / 3)
+
+
+GOOD = pd.DataFrame({"b": [1.0, 2.0], "se": 0.1, "lo": [0.9, 1.5], "hi": [1.1, 2.5], "t": 1.0})
+COLUMNS = {
+    "estimate": "b",
+    "std_error": "se",
+    "lower": "lo",
+    "upper": "hi",
+    "true_value": "t",
+}
+OVER_ALL = {"fail_rate", "coverage_uncond", "coverage_uncond_upper"}
+
+
+@pytest.mark.parametrize("estimate", [np.inf, -np.inf, NAN, None])
+@pytest.mark.parametrize("columns", [set(COLUMNS), {"estimate", "std_error", "true_value"}])
+def test_a_row_without_a_finite_estimate_is_in_no_conditional_measure(estimate, columns):
+    """Each is what the two other rows alone give, whatever else the third row has."""
+    bad = pd.DataFrame({"b": [estimate], "se": 9.0, "lo": -9.0, "hi": 9.0, "t": 1.0})
+    frame = pd.concat([GOOD, bad.astype({"b": float})], ignore_index=True)
+    sources = {name: COLUMNS[name] for name in columns}
+    got, expected = (summarise(rows, **sources).set_index("measure") for rows in (frame, GOOD))
+    same = [name for name in expected.index if name not in OVER_ALL]
+    names = ["value", "mcse", "lower", "upper", "n_used"]
+    pd.testing.assert_frame_equal(got.loc[same, names], expected.loc[same, names])
+    assert set(got.loc[same, "n_used"]) == {2}
+    counts = got.loc[["coverage_uncond", "fail_rate"], ["n_used", "n_attempted", "n_failed"]]
+    assert counts.to_numpy().tolist() == [[3, 3, 1]] * 2
+
+
+def test_standard_errors_without_any_estimate_say_nothing():
+    frame = GOOD.assign(b=NAN)
+    table = summarise(frame, **COLUMNS).set_index("measure")
+    rest = table.drop(index=list(OVER_ALL))
+    assert rest[["value", "mcse"]].isna().to_numpy().all()
+    assert set(rest["n_used"]) == {0}
+    assert table.loc[["coverage_uncond", "coverage_uncond_upper"], "value"].tolist() == [0.0, 1.0]
+
+
+def test_a_failed_row_has_no_part_in_pairs_and_pools():
+    """By hand: replicate 2 of y has an interval without an estimate."""
+    frame = pd.DataFrame(
+        {
+            "k": 1,
+            "m": ["x", "x", "y", "y"],
+            "r": [1, 2, 1, 2],
+            "b": [1.0, 1.0, 2.0, np.inf],
+            "lo": [0.0, 0.0, 0.0, -50.0],
+            "hi": [2.0, 2.0, 4.0, 50.0],
+        }
+    )
+    keys = {"by": ["k"], "method": "m", "rep": "r", "pool": ["k"]}
+    table = summarise(frame, estimate="b", true_value=1.0, lower="lo", upper="hi", **keys)
+    rows = table[(table["m"] == "y") & table["measure"].isin(["ci_width", "ci_width_diff", "bias"])]
+    found = rows[["measure", "value", "n_used"]].values.tolist()
+    assert found == [
+        ["bias", 1.0, 1],
+        ["ci_width", 4.0, 1],
+        ["ci_width_diff", 2.0, 1],
+        ["bias", 1.0, 1],
+        ["ci_width", 4.0, 1],
+    ]
+
+
+@pytest.mark.parametrize("estimate", [np.inf, NAN])
+def test_stored_estimates_that_are_no_numbers_are_left_out_as_well(estimate):
+    cells = pd.DataFrame({"cell": ["c1"], "n": 50})
+    replicates, _ = stored("c1")
+    estimates = pd.DataFrame(
+        {
+            "cell": "c1",
+            "method": "paper",
+            "rep": [1, 2, 8],
+            "estimand": CONTRAST,
+            "estimate": [0.0, 1.0, estimate],
+            "std_error": [1.0, 1.0, 7.0],
+            "lower": [-1.0, 0.0, -9.0],
+            "upper": [1.0, 2.0, 9.0],
+            "true_value": 0.0,
+        }
+    )
+    table = select(performance(cells, replicates, estimates), estimand=CONTRAST)
+    names = ["mod_se", "ci_width", "coverage", "reject", "z_mean", "mse"]
+    assert table.loc[names, "value"].tolist() == [1.0, 2.0, 1.0, 0.0, 0.5, 0.5]
+    assert set(table.loc[names, "n_used"]) == {2}

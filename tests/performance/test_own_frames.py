@@ -128,9 +128,39 @@ def test_a_fit_that_ran_away_counts_without_a_warning():
     """1e200 squared is no float; leaving it out would make the mse look fine."""
     frame = pd.DataFrame({"b": [1e200, -1e200, 0.1, np.nan], "se": [0.0, 1.0, 1.0, 1.0]})
     table = summarise(frame, estimate="b", std_error="se", true_value=0.0).set_index("measure")
-    assert table.loc["mse", "value"] > 1e307
+    assert table.loc["mse", "value"] == np.inf
+    assert np.isnan(table.loc["mse", ["mcse", "lower", "upper"]].astype(float)).all()
     assert table.loc[["mse", "rmse", "mae", "coverage"], "n_used"].tolist() == [3, 3, 3, 3]
     assert table.loc["coverage", "value"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("b", [[1e200], [1e200, 1e200], [1.0, 1e200, 2.0], [1e308] * 3])
+def test_what_is_beyond_the_floats_has_no_error_rather_than_a_small_one(b):
+    """Control: [3, 3] is known to be 9 without an error."""
+    keys = {"estimate": "b", "true_value": 0.0}
+    table = summarise(pd.DataFrame({"b": b, "se": 1.0}), std_error="se", **keys)
+    beyond = table[np.isinf(table["value"])]
+    assert {"mse", "rmse"} <= set(beyond["measure"])
+    assert beyond["mcse"].isna().all()
+    plain = summarise(pd.DataFrame({"b": [3.0, 3.0]}), **keys).set_index("measure")
+    assert plain.loc["mse", ["value", "mcse"]].tolist() == [9.0, 0.0]
+
+
+def test_a_method_that_ran_away_stays_among_the_pairs_and_in_the_pool():
+    frame = pd.DataFrame(
+        {
+            "m": ["a", "a", "a", "b", "b", "b"],
+            "r": [1, 2, 3, 1, 2, 3],
+            "k": 1,
+            "b": [1.0, 2.0, 3.0, 1.0, 1e200, 2.0],
+        }
+    )
+    keys = {"by": ["k"], "method": "m", "rep": "r", "pool": ["k"]}
+    table = summarise(frame, estimate="b", true_value=0.0, **keys)
+    table = table[(table["m"] == "b") & table["measure"].isin(["mse", "mse_diff"])]
+    assert table["value"].tolist() == [np.inf] * 3
+    assert table["n_used"].tolist() == [3] * 3
+    assert table["mcse"].isna().all()
 
 
 def test_no_rows_give_a_frame_without_rows():

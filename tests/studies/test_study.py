@@ -253,6 +253,42 @@ def test_what_could_only_go_wrong_later_is_refused_at_once(old, new, words, tmp_
     assert not (tmp_path / "results").exists()
 
 
+@pytest.mark.parametrize("pattern", ["gamma*", "alpha[*", "beta[*]", "alpha[*]-alpha[99]"])
+def test_a_pool_of_no_estimand_is_refused_in_one_line(pattern, tmp_path):
+    path = tmp_path / "pool.toml"
+    path.write_text(f'{TEXT}\n[measures.pool]\nfirst = "alpha[1]"\nsenders = "{pattern}"\n')
+    with pytest.raises(p0.InvalidStudyError) as caught:
+        p0.Study.from_toml(path)
+    expected = f"[measures.pool] senders must match an estimand; got {pattern!r}"
+    assert str(caught.value) == expected
+
+
+def test_a_pool_without_any_contrast_is_refused(tmp_path):
+    path = tmp_path / "pool.toml"
+    text = TEXT.replace("contrasts = [", "contrasts = []\n# [")
+    path.write_text(f'{text}\n[measures.pool]\nsenders = "alpha[*]"\n')
+    with pytest.raises(p0.InvalidStudyError, match=r"senders must match an estimand"):
+        p0.Study.from_toml(path)
+
+
+def test_a_pool_may_have_estimands_in_one_cell_alone(tmp_path):
+    """alpha[15]-alpha[16] is one of n = 16."""
+    path = tmp_path / "pool.toml"
+    path.write_text(f'{TEXT}\n[measures.pool]\nlast = "alpha[*]-alpha[16]"\n')
+    assert len(p0.Study.from_toml(path).cells) == 8
+
+
+def test_a_custom_experiment_may_have_any_pool(tmp_path):
+    (tmp_path / "mine.py").write_text("def replicate(cell, streams):\n    return []\n")
+    path = tmp_path / "pool.toml"
+    path.write_text(
+        "study = {name = 'mine', experiment = 'mine.py:replicate', seed = 1, reps = 5}\n"
+        "factors = {mu = [1]}\n"
+        "measures = {pool = {senders = 'gamma*'}}\n"
+    )
+    assert len(p0.Study.from_toml(path).cells) == 1
+
+
 def test_too_many_workers_are_refused(tmp_path):
     (tmp_path / "study.toml").write_text(ALL_FIT)
     study = p0.Study.from_toml(tmp_path / "study.toml")
