@@ -22,9 +22,10 @@ TITLES = {
 CAPTIONS = {
     "coverage": "Share of intervals that hold the true value, in percent, with 95 % "
     "Clopper-Pearson intervals over the replicates; the dashed line is the nominal level. Points "
-    "below it belong to intervals that are too short, points above it to intervals longer than "
-    "they need be. Coverage is given an estimate: a cross below the axis marks a cell where every "
-    "fit failed, a small open point one that rests on fewer than 30 estimates.",
+    "below it tell of intervals that are too short or of biased estimates, points above it of "
+    "intervals longer than they need be. Coverage is given an estimate: a cross below the axis "
+    "marks a cell where every fit failed, a small open point one that rests on fewer than 30 "
+    "estimates.",
     "nested": "Coverage over all cells of the study in one line a method, and below it the level "
     "of each factor, as steps. Read it from left to right: the outermost factor changes slowest. "
     "What moves together with a factor's steps is its effect.",

@@ -16,6 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
 from p0sim.arrays import FloatVector
+from p0sim.columns import WHOLE_FIT
 from p0sim.errors import InvalidStudyError
 from p0sim.report.drawing import (
     FEWER,
@@ -32,7 +33,7 @@ from p0sim.report.drawing import (
     round_ticks,
     ticks_apart,
 )
-from p0sim.report.panels import Labels, free_factor, lay_out
+from p0sim.report.panels import Labels, free_factor, lay_out, require_apart
 from p0sim.report.selection import labelled, levels_of, select
 from p0sim.report.style import (
     GREY,
@@ -80,7 +81,7 @@ def plot_consistency(
     performance : DataFrame
         As `p0sim.performance.summarise.performance` gives it.
     measure : str
-        A positive measure: of the whole fit, or of an estimand such as rmse.
+        A positive error of the whole fit: sup_error_median or sup_error_mean.
     rows, cols : str, optional
         Factors of the panel rows and columns; left out, the first that vary.
     where, width, labels
@@ -99,8 +100,9 @@ def plot_consistency(
     Raises
     ------
     InvalidStudyError
-        If the frame lacks n or the measure, n is not a number, or a value is
-        not positive.
+        If the frame lacks n or the measure, the measure is one of single
+        estimands, rows and cols are not two factors other than n, n is not a
+        number, or a value is not positive.
 
     Examples
     --------
@@ -111,7 +113,9 @@ def plot_consistency(
     >>> plot_consistency(rows).axes[0].get_legend().get_texts()[0].get_text()
     'paper: −0.51'
     """
-    measured = require_numbers(measure_rows(performance, measure), "n", 1, "to show rates")
+    require_apart(rows, cols, "n")
+    of_fits = require_whole_fits(measure_rows(performance, measure), measure)
+    measured = require_numbers(of_fits, "n", 1, "to show rates")
     chosen = select(require_positive(measured, measure), where)
     cols = cols or free_factor(chosen, [rows, "n", "method", "estimand"])
     rows = rows or free_factor(chosen, [cols, "n", "method", "estimand"])
@@ -157,6 +161,16 @@ def common_handles(rows: pd.DataFrame, methods: Sequence[str], labels: Labels) -
     """One legend for all panels, where those of the panels have no room for names."""
     rate = Line2D([], [], color=GREY, linewidth=0.7, label=RATE)
     return [*method_handles(rows, methods, labels), rate]
+
+
+def require_whole_fits(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Refuse a measure of estimands, whose rate is another one."""
+    if (rows["estimand"] != WHOLE_FIT).any():
+        raise InvalidStudyError(
+            "measure must be an error of the whole fit, such as sup_error_median, to show rates; "
+            f"got {measure!r}"
+        )
+    return rows
 
 
 def require_positive(rows: pd.DataFrame, measure: str) -> pd.DataFrame:

@@ -10,27 +10,32 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from p0sim.arrays import require_level
+from p0sim.errors import InvalidStudyError
 from p0sim.report.drawing import (
     NO_ESTIMATE,
     NOT_IN_DESIGN,
     axis_label,
     draw_crosses,
     draw_series,
+    fits_in,
     keep_room_for_crosses,
     measure_rows,
     method_handles,
     nominal_handle,
 )
 from p0sim.report.notation import mathtext
-from p0sim.report.panels import Labels, free_factor, lay_out
+from p0sim.report.panels import Labels, free_factor, lay_out, require_apart
 from p0sim.report.selection import labelled, level_texts, levels_of, select
 from p0sim.report.style import INK, Width, house_style, mark_of, panel_grid, say
 from p0sim.report.wording import (
+    crowded,
     legend_inches,
     legend_outside,
     name_x_axes,
     name_y_axes,
+    panel_points,
     slant_if_crowded,
+    slant_inches,
 )
 
 
@@ -74,7 +79,8 @@ def plot_coverage(
     Raises
     ------
     InvalidStudyError
-        If the frame lacks the measure, a factor or a level.
+        If the study has no intervals, the frame lacks the measure, a factor or
+        a level, or rows, cols and x are not different.
 
     Examples
     --------
@@ -86,31 +92,50 @@ def plot_coverage(
     '$n$'
     """
     nominal = require_level(nominal)
-    chosen = select(measure_rows(performance, measure), where)
+    require_apart(rows, cols, x)
+    chosen = select(interval_rows(performance, measure), where)
     x = x or free_factor(chosen, [rows, cols, "method", "estimand"]) or "method"
     cols = cols or free_factor(chosen, [x, rows, "method"])
     rows = rows or free_factor(chosen, [x, cols, "method"])
     panels = lay_out(chosen, rows, cols, None, labels, inside=(x, "method"))
     methods = levels_of(performance, "method")
     ticks = levels_of(panels.frame, x)
+    room = panel_points(len(panels.cols), width)
     with house_style():
         handles = method_handles(panels.frame, methods, labels, crosses=True)
         handles.insert(panels.frame["method"].nunique(), nominal_handle(nominal))
-        below = legend_inches(handles, width)
+        names = tick_names(x, ticks, labels, room)
+        below = legend_inches(handles, width) + slant_inches(names, room)
         figure, axes = panel_grid(len(panels.rows), len(panels.cols), width, 0.8, below)
         for axis, part in panels.each(axes):
             share_panel(axis, part, x, ticks, methods, nominal)
         if panels.frame["value"].isna().any():
             keep_room_for_crosses(axes)
         panels.draw_frame(figure, axes)
-        names = [mathtext(labelled(level, labels)) for level in ticks]
-        axes[0, 0].set_xticks(range(len(ticks)), names)
+        axes[0, 0].set_xticks(range(len(names)), names)
         axes[0, 0].set_xlim(-0.5, len(ticks) - 0.5)
-        slant_if_crowded(axes[-1], names, width)
+        slant_if_crowded(axes[-1], names, room)
         legend_outside(figure, handles, width)
         name_x_axes(axes, mathtext(labelled(x, labels)), width)
         name_y_axes(figure, axis_label(measure, labels))
     return figure
+
+
+def interval_rows(performance: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """The rows of a measure, refused in words of their own where nothing has an interval."""
+    rows = performance[performance["measure"] == "coverage"]
+    if measure == "coverage" and rows["value"].isna().all() and (rows.empty or fits_in(rows)):
+        raise InvalidStudyError(
+            "a study must have intervals, of contrasts or of other estimands with standard errors, "
+            "to show their coverage; got none"
+        )
+    return measure_rows(performance, measure)
+
+
+def tick_names(x: str, ticks: Sequence[str], labels: Labels, room: float) -> list[str]:
+    """What stands under the axis; methods without room there are told by the legend alone."""
+    names = [mathtext(labelled(level, labels)) for level in ticks]
+    return [] if x == "method" and crowded(names, room) else names
 
 
 def share_panel(

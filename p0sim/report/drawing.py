@@ -30,12 +30,35 @@ BELOW_AXIS = 5
 
 
 def measure_rows(performance: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """The rows of one measure, which must be there."""
+    """The rows of one measure, which must be there, with a value where any fit has an estimate."""
     rows = performance[performance["measure"] == measure]
     if rows.empty:
         known = ", ".join(dict.fromkeys(performance["measure"]))
         raise InvalidStudyError(f"measure must be one of {known}; got {measure!r}")
+    if rows["value"].isna().all() and fits_in(rows):
+        raise InvalidStudyError(
+            f"measure must be one that fits of this study have; got {measure!r}, of which there "
+            "is no value"
+        )
     return rows
+
+
+def fits_in(rows: pd.DataFrame) -> bool:
+    """Whether any fit has an estimate."""
+    return bool((rows["n_failed"] < rows["n_attempted"]).any())
+
+
+def available(performance: pd.DataFrame, measure: str) -> str:
+    """A measure if any row has it, else what is known of whole fits, else what is there.
+
+    Examples
+    --------
+    >>> available(pd.DataFrame({"measure": ["fail_rate", "sup_error_median"]}), "coverage")
+    'sup_error_median'
+    """
+    there = list(dict.fromkeys(performance["measure"]))
+    known = [name for name in (measure, "sup_error_median") if name in there]
+    return (known or there or [measure])[0]
 
 
 def require_numbers(rows: pd.DataFrame, factor: str, least: float, purpose: str) -> pd.DataFrame:

@@ -45,6 +45,8 @@ from p0sim.report.wording import (
 SHOWN = 0.98
 # Points that the labels of ticks take.
 TICK_LABELS = 25
+# Standard errors that differ by less, relatively, are one number.
+ALIKE = 1e-4
 HELD = {"color": HIT["color"], "marker": "o", "markersize": 2.2, "markerfacecolor": "none"}
 MISSED = {"color": MISS["color"], "marker": "^", "markersize": 2.6}
 
@@ -147,12 +149,21 @@ def est_se_panel(axis: Axes, target: pd.DataFrame, reach: float, room: tuple[flo
     write_in_panel(axis, words_in_panel(lines, room[0]))
     data = 1 - (len(lines) + 0.5) * LINE / room[1]
     axis.set_ylim(low, low + (high - low) / data)
-    axis.yaxis.set_major_locator(MaxNLocator(3))
+    set_ticks(axis, target["std_error"])
     axis.axvline(0, ymax=data, color=INK, linewidth=0.6, zorder=0)
     missed = (target["covers"] == 0).to_numpy(np.bool_)
     for some, look in ((~missed, HELD), (missed, MISSED)):
         near = target[some & ~beyond]
         axis.plot(near["error"], near["std_error"], linestyle="none", **look)
+
+
+def set_ticks(axis: Axes, std_error: pd.Series) -> None:
+    """Three round numbers; the number itself where all are alike but for rounding."""
+    low, high = std_error.min(), std_error.max()
+    if high - low > ALIKE * high:
+        axis.yaxis.set_major_locator(MaxNLocator(3))
+    else:
+        axis.set_yticks([high], [f"{high:.3g}"])
 
 
 def est_se_handles() -> list[Line2D]:

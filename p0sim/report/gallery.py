@@ -11,6 +11,8 @@ from matplotlib.figure import Figure
 
 from p0sim.report import figures
 from p0sim.report.captions import outside_band, ranges, slice_text
+from p0sim.report.drawing import available
+from p0sim.report.estimands import MOST_ESTIMANDS
 from p0sim.report.material import Material
 from p0sim.report.panels import free_factor
 from p0sim.report.selection import (
@@ -26,7 +28,8 @@ from p0sim.report.selection import (
 
 # A page with more of one kind is no longer read.
 MOST_SLICES = 6
-MOST_ESTIMANDS = 5
+# of the measure shown where there is nothing but whole fits
+MEANING = "Median largest error"
 
 
 @dataclass(frozen=True)
@@ -145,13 +148,15 @@ def qq_exhibit(material: Material) -> Exhibit | None:
 
 
 def nested_exhibit(material: Material) -> Exhibit | None:
-    """Coverage over all cells, where there are several factors."""
-    known = known_rows(material, "coverage")
+    """Coverage over all cells, or the largest errors, where there are several factors."""
+    measure = available(material.performance, "coverage")
+    known = known_rows(material, measure)
     if known is None or len(varying(material.cells, factors_of(material.cells))) < 2:
         return None
-    draw = partial(
-        figures.plot_nested, material.performance, nominal=material.level, labels=material.labels
-    )
+    draw = partial(figures.plot_nested, material.performance, labels=material.labels)
+    if measure != "coverage":
+        return single("nested", draw, f"{MEANING} in all cells", known, material)
+    draw = partial(draw, nominal=material.level)
     return single("nested", draw, "Coverage in all cells", known, material, 100, " %")
 
 
@@ -186,17 +191,18 @@ def consistency_exhibit(material: Material) -> Exhibit | None:
     if known is None or "n" not in varying(known, factors_of(known)):
         return None
     draw = partial(figures.plot_consistency, material.performance, labels=material.labels)
-    return single("consistency", draw, "Median largest error against n", known, material)
+    return single("consistency", draw, f"{MEANING} against n", known, material)
 
 
 def privacy_exhibit(material: Material) -> Exhibit | None:
     """What is lost as epsilon gets smaller."""
-    known = known_rows(material, "rmse")
+    measure = available(material.performance, "rmse")
+    known = known_rows(material, measure)
     if known is None or "epsilon" not in varying(known, factors_of(known)):
         return None
     draw = partial(figures.plot_privacy_utility, material.performance, labels=material.labels)
-    title = "Root mean squared error against epsilon"
-    return single("privacy-utility", draw, title, known, material)
+    said = "Root mean squared error" if measure == "rmse" else MEANING
+    return single("privacy-utility", draw, f"{said} against epsilon", known, material)
 
 
 def known_rows(material: Material, measure: str) -> pd.DataFrame | None:
@@ -253,4 +259,9 @@ def page_slices(frame: pd.DataFrame, inside: Sequence[str]) -> tuple[list[dict[s
     everything = slices(frame, inside)
     if len(everything) <= MOST_SLICES:
         return everything, len(everything)
-    return slices(frame, [*inside, "estimand"])[:MOST_SLICES], len(everything)
+    settings = slices(frame, [*inside, "estimand"])[:MOST_SLICES]
+    if "estimand" in inside:
+        return settings, len(everything)
+    first = [levels_of(select(frame, where), "estimand")[0] for where in settings]
+    held = [{**where, "estimand": name} for where, name in zip(settings, first, strict=True)]
+    return held, len(everything)

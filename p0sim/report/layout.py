@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -9,12 +10,14 @@ import pandas as pd
 
 from p0sim.columns import WHOLE_FIT
 from p0sim.errors import InvalidStudyError
+from p0sim.report.estimands import SINGLE_PARAMETER, leading, names_in
 from p0sim.report.selection import TARGET, factors_of, level_texts, select, varying
 
 STATISTICS = ["value", "mcse", "n_used"]
 # More parameters a cell than anybody reads line by line.
 MANY = 30
-SINGLE_PARAMETER = r"(?:alpha|beta)\[\w+\]"
+# Of any kind, beyond these nobody reads at all.
+MOST_LINES = 50
 
 
 def chosen_rows(performance: pd.DataFrame, where: Mapping[str, object] | None) -> pd.DataFrame:
@@ -34,7 +37,29 @@ def without_many(rows: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
     others = rows[~single]
     left = others[others["measure"].isin(measures)]["estimand"]
     many = bool((counts > MANY).any()) and bool((left != WHOLE_FIT).any())
-    return others if many else rows
+    return leading_of_many(others if many else rows)
+
+
+def leading_of_many(rows: pd.DataFrame) -> pd.DataFrame:
+    """The first estimands of every cell where one has more than anybody reads, in their order."""
+    counts = rows.groupby("cell", observed=True)["estimand"].nunique()
+    if counts.max() <= MOST_LINES:
+        return rows
+    kept = leading(rows, MOST_LINES)[["cell", "estimand"]].drop_duplicates()
+    pairs = pd.MultiIndex.from_frame(rows[["cell", "estimand"]].astype(str))
+    return rows[pairs.isin(pd.MultiIndex.from_frame(kept.astype(str)))]
+
+
+def left_out_sentence(chosen: pd.DataFrame, shown: pd.DataFrame) -> str:
+    """Which estimands a table has no lines for."""
+    asked, there = names_in(chosen), set(names_in(shown))
+    gone = [name for name in asked if name not in there]
+    if not gone:
+        return ""
+    of_singles = {name for name in asked if re.fullmatch(SINGLE_PARAMETER, name)}
+    if set(gone) == of_singles:
+        return "Single parameters are left out."
+    return f"{len(gone)} of {len(asked)} estimands are left out."
 
 
 def table_entries(

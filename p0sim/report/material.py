@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -149,7 +150,8 @@ def write_material(material: Material, folder: Path) -> None:
     for name in FRAME_NAMES:
         write_frame(getattr(material, name), folder / FILE_OF[name])
     record = {name: getattr(material, name) for name in RECORDED}
-    text = json.dumps(record | {"words": words_in(material.cells)}, indent=2, default=str) + "\n"
+    record |= {"words": words_in(material.cells), "rows": rows_in(material)}
+    text = json.dumps(record, indent=2, default=str) + "\n"
     (folder / RECORD).write_text(text, encoding="utf-8", newline="\n")
 
 
@@ -174,8 +176,8 @@ def read_material(folder: Path) -> Material:
     p0sim.errors.InvalidStudyError: no/such/report holds no report: material.json is missing
     """
     record = _read_record(folder)
-    words = record.pop("words")
-    frames = {name: _read(folder, name, words) for name in FRAME_NAMES}
+    words, n_rows = record.pop("words"), record.pop("rows", {})
+    frames = {name: _read(folder, name, words, n_rows.get(name)) for name in FRAME_NAMES}
     return Material(**record, **frames)  # type: ignore[arg-type]
 
 
@@ -193,6 +195,11 @@ def holds_report(folder: Path) -> bool:
 def words_in(cells: pd.DataFrame) -> list[str]:
     """Factors whose levels are words."""
     return [name for name in factors_of(cells) if not pd.api.types.is_numeric_dtype(cells[name])]
+
+
+def rows_in(material: Material) -> dict[str, int]:
+    """Rows of every frame: a file cut at the end of a line looks whole."""
+    return {name: len(getattr(material, name)) for name in FRAME_NAMES}
 
 
 def write_frame(frame: pd.DataFrame, path: Path) -> None:
@@ -226,15 +233,22 @@ def read_frame(path: Path, kinds: Mapping[str, Kind]) -> pd.DataFrame:
     return texts.astype({name: DTYPES[kinds[name]] for name in texts.columns})
 
 
-def _read(folder: Path, name: str, words: Sequence[str]) -> pd.DataFrame:
+def _read(folder: Path, name: str, words: Sequence[str], n_rows: int | None) -> pd.DataFrame:
     path = folder / FILE_OF[name]
     try:
         header = pd.read_csv(path, nrows=0)
-        return read_frame(path, _kinds(name, header, words))
+        return _whole(read_frame(path, _kinds(name, header, words)), n_rows)
     except FileNotFoundError:
         raise InvalidStudyError(f"{path} is missing; p0sim report writes it from results") from None
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, EOFError, zlib.error, ValueError, KeyError) as error:
         raise InvalidStudyError(f"{path} is damaged: {error}") from None
+
+
+def _whole(frame: pd.DataFrame, n_rows: int | None) -> pd.DataFrame:
+    # records of earlier versions do not count
+    if n_rows is not None and len(frame) != n_rows:
+        raise ValueError(f"it must have {n_rows} rows; got {len(frame)}")
+    return frame
 
 
 def _kinds(name: str, header: pd.DataFrame, words: Sequence[str]) -> dict[str, Kind]:
@@ -254,6 +268,8 @@ def _read_record(folder: Path) -> dict[str, Any]:
         raise InvalidStudyError(f"{folder} holds no report: {RECORD} is missing") from None
     except (OSError, ValueError) as error:
         raise InvalidStudyError(f"{path} is damaged: {error}") from None
-    if not isinstance(record, dict) or set(record) != {*RECORDED, "words"}:
+    if not isinstance(record, dict) or set(record) - {"rows"} != {*RECORDED, "words"}:
         raise InvalidStudyError(f"{path} is damaged: it must hold {', '.join(RECORDED)}")
+    if not isinstance(record.get("rows", {}), dict):
+        raise InvalidStudyError(f"{path} is damaged: rows must count those of every frame")
     return record

@@ -16,6 +16,7 @@ from p0sim.arrays import FloatVector
 from p0sim.report.drawing import (
     NO_ESTIMATE,
     NOT_IN_DESIGN,
+    available,
     axis_label,
     draw_crosses,
     draw_points,
@@ -27,6 +28,7 @@ from p0sim.report.drawing import (
 )
 from p0sim.report.notation import mathtext
 from p0sim.report.panels import Labels, Panels, lay_out
+from p0sim.report.precision import printed_mcse
 from p0sim.report.selection import factors_of, key_column, labelled, level_texts, levels_of, varying
 from p0sim.report.style import (
     INK,
@@ -78,7 +80,7 @@ class Loops:
 def plot_nested(
     performance: pd.DataFrame,
     *,
-    measure: str = "coverage",
+    measure: str | None = None,
     order: Sequence[str] | None = None,
     nominal: float | None = None,
     rows: str | None = None,
@@ -93,8 +95,9 @@ def plot_nested(
     ----------
     performance : DataFrame
         As `p0sim.performance.summarise.performance` gives it.
-    measure : str
-        Any measure of the frame.
+    measure : str, optional
+        Any measure of the frame; left out, coverage, or the median largest error in a
+        study without contrasts.
     order : sequence of str, optional
         Factors from the outermost loop to the innermost; those left out follow
         in the order of the frame.
@@ -134,6 +137,7 @@ def plot_nested(
     """
     for name in order or ():
         key_column(performance, name)
+    measure = measure or available(performance, "coverage")
     chosen = measure_rows(performance, measure)
     inside = [*factors_of(chosen), "method"]
     panels = lay_out(chosen, rows, cols, where, labels, inside=inside)
@@ -272,7 +276,8 @@ def nested_handles(
     if nominal is not None:
         said = f"nominal {scale * nominal:g}{' %' if scale > 1 else ''}"
         handles.append(Line2D([], [], color=INK, linestyle="--", linewidth=0.6, label=said))
-    if not bars and rows["mcse"].notna().any():
-        largest = f"Monte Carlo standard errors up to {scale * rows['mcse'].max():.2g}"
+    mcse = printed_mcse(str(rows["measure"].iloc[0]), rows)
+    if not bars and np.isfinite(mcse).any():
+        largest = f"Monte Carlo standard errors up to {np.nanmax(mcse):.2g}"
         handles.append(Line2D([], [], linestyle="none", label=largest))
     return handles

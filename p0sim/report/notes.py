@@ -118,7 +118,22 @@ def error_sentence(measured: Mapping[str, pd.DataFrame]) -> str:
     unit = " points" if is_in_percent(name) else ""
     said = f"{mcse[worst]:.2g}{unit} ({rows['n_used'].iloc[worst]} estimates)"
     middle = float(np.nanmedian(mcse))
-    return f"Largest Monte Carlo standard error of {name}: {said}, median {middle:.2g}{unit}."
+    return (
+        f"Largest Monte Carlo standard error of {name}{among(measured[name], rows)}: {said}, "
+        f"median {middle:.2g}{unit}{of_sure_shares(name, rows)}."
+    )
+
+
+def among(rows: pd.DataFrame, firm: pd.DataFrame) -> str:
+    """Which cells are spoken of, where some with a value are not."""
+    left = rows["value"].notna().sum() - firm["value"].notna().sum()
+    return f" among cells with at least {FEW} estimates" if left else ""
+
+
+def of_sure_shares(measure: str, rows: pd.DataFrame) -> str:
+    """How shares of 0 and 100 % are counted, whose binomial standard error is 0."""
+    sure = is_proportion(measure) and not is_difference(measure) and rows["value"].isin([0, 1])
+    return " (of 0 and 100 % by the share (x + 2)/(n + 4))" if np.any(sure) else ""
 
 
 def firm_rows(rows: pd.DataFrame) -> pd.DataFrame:

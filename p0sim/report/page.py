@@ -13,7 +13,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 
 from p0sim.report.captions import CAPTIONS, TITLES
+from p0sim.report.drawing import fits_in
 from p0sim.report.embedding import Picture, picture_of, png_of
+from p0sim.report.estimands import Chosen, few_estimands
 from p0sim.report.freshness import forget, remember
 from p0sim.report.gallery import Drawing, Exhibit, exhibits
 from p0sim.report.material import FILES, RECORD, Material, read_material, write_material
@@ -101,9 +103,10 @@ def write_page(folder: Path) -> Path:
     forget(folder)
     table = paper_table(material.performance, labels=material.labels)
     write_tables(table, folder)
-    shown = [draw(exhibit, folder) for exhibit in exhibits(material)]
+    chosen = few_estimands(material)
+    shown = [draw(exhibit, folder) for exhibit in exhibits(chosen.material)]
     kinds = [part.exhibit.kind for part in shown]
-    page = write_text(folder / PAGE, page_text(material, table, shown))
+    page = write_text(folder / PAGE, page_text(material, table, shown, chosen))
     write_text(folder / README, readme_text(material, table, kinds))
     drawn = [f"{kind}.{suffix}" for kind in kinds for suffix in ("pdf", "png")]
     remember(folder, material.made_from, [*FILES, RECORD, *TABLES, PAGE, README, *drawn])
@@ -133,7 +136,7 @@ def draw(exhibit: Exhibit, folder: Path) -> Shown:
     return Shown(exhibit, tuple(zip(exhibit.drawings, pictures, strict=True)))
 
 
-def page_text(material: Material, table: PaperTable, shown: Sequence[Shown]) -> str:
+def page_text(material: Material, table: PaperTable, shown: Sequence[Shown], chosen: Chosen) -> str:
     """The page, from its template.
 
     Parameters
@@ -142,6 +145,8 @@ def page_text(material: Material, table: PaperTable, shown: Sequence[Shown]) -> 
     table : PaperTable
     shown : sequence of Shown
         Figures, in order.
+    chosen : Chosen
+        What they show.
     """
     return (
         environment()
@@ -154,6 +159,10 @@ def page_text(material: Material, table: PaperTable, shown: Sequence[Shown]) -> 
             titles=TITLES,
             captions=CAPTIONS,
             theory=theory_parts(material),
+            estimands=chosen.shown,
+            n_left_out=chosen.n_left_out,
+            whole_fits_alone=fits_in(material.performance) and not chosen.shown,
+            why_no_figure=why_no_figure(material),
             has_intervals=bool((material.performance["measure"] == "coverage").any()),
             fewest_fits=FEWEST_FITS,
             failures=failure_rows(material),
@@ -164,6 +173,13 @@ def page_text(material: Material, table: PaperTable, shown: Sequence[Shown]) -> 
             data=DATA,
         )
     )
+
+
+def why_no_figure(material: Material) -> str:
+    """Why a page has none."""
+    if not fits_in(material.performance):
+        return "No replicate has an estimate: there is nothing to draw."
+    return "Nothing but whole fits was measured, and no factor varies: the table says it all."
 
 
 def readme_text(material: Material, table: PaperTable, kinds: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import pandas as pd
@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from p0sim.columns import WHOLE_FIT
+from p0sim.errors import InvalidStudyError
 from p0sim.report.notation import mathtext
 from p0sim.report.selection import (
     factors_of,
@@ -26,6 +27,11 @@ from p0sim.report.wording import POINTS_PER_INCH, joined, wrapped
 # Factors in the order in which they deserve panels of their own.
 NEXT = ("epsilon", "L", "q", "n", "method", "estimand")
 Labels: TypeAlias = Mapping[str, str] | None
+# Beyond these a figure is longer than a page, or its panels are too small to read.
+MOST_ROWS = MOST_COLS = 12
+MOST_PANELS = 60
+# A single column of more panels is laid out in columns of so many abreast.
+MOST_IN_A_COLUMN, ABREAST = 4, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +49,9 @@ class Panels:
     titles : dict of (str, str) to str
         What to print for a level, by "row" or "col" and level.
     fixed : tuple of str
-        What holds in every panel, for the title of the figure.
+        What holds in every panel, and how much is left out, for the title of the figure.
+    above : dict of (str, str) to str
+        Titles of single panels by row and column, where rows stand side by side.
     """
 
     frame: pd.DataFrame
@@ -53,16 +61,50 @@ class Panels:
     cols: list[str]
     titles: dict[tuple[str, str], str]
     fixed: tuple[str, ...]
+    above: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def each(self, axes: NDArray[Any]) -> Iterator[tuple[Axes, pd.DataFrame]]:
         """Every panel's axes and rows."""
         for i, row in enumerate(self.rows):
             for j, col in enumerate(self.cols):
+                if self.above and (row, col) not in self.above:
+                    axes[i, j].set_axis_off()
+                    continue
                 yield axes[i, j], self.frame[(self.row_of == row) & (self.col_of == col)]
+
+    def in_columns(self) -> Panels:
+        """Rows of one column each, side by side where they are many: no strip of a figure."""
+        if len(self.cols) > 1 or len(self.rows) <= MOST_IN_A_COLUMN:
+            return self
+        row_of = {level: str(i // ABREAST) for i, level in enumerate(self.rows)}
+        col_of = {level: str(i % ABREAST) for i, level in enumerate(self.rows)}
+        return replace(
+            self,
+            row_of=self.row_of.map(row_of),
+            col_of=self.row_of.map(col_of),
+            rows=list(dict.fromkeys(row_of.values())),
+            cols=list(dict.fromkeys(col_of.values())),
+            above={(row_of[row], col_of[row]): self.titles["row", row] for row in self.rows},
+        )
 
     def draw_frame(self, figure: Figure, axes: NDArray[Any]) -> None:
         """Titles over the columns, row levels at the right, what is fixed on top."""
         across = [POINTS_PER_INCH * inches for inches in figure.get_size_inches()]
+        if self.above:
+            self.name_panels(axes, across[0])
+        else:
+            self.name_sides(axes, across)
+        if self.fixed:
+            figure.suptitle(joined(self.fixed, 0.95 * across[0], ", "))
+
+    def name_panels(self, axes: NDArray[Any], across: float) -> None:
+        """A title over every panel."""
+        for (row, col), title in self.above.items():
+            axis = axes[self.rows.index(row), self.cols.index(col)]
+            axis.set_title(wrapped(title, 0.85 * across / len(self.cols)))
+
+    def name_sides(self, axes: NDArray[Any], across: Sequence[float]) -> None:
+        """Titles over the columns, row levels at the right."""
         for axis, col in zip(axes[0], self.cols, strict=True):
             axis.set_title(wrapped(self.titles["col", col], 0.85 * across[0] / len(self.cols)))
         for axis, row in zip(axes[:, -1], self.rows, strict=True):
@@ -75,8 +117,6 @@ class Panels:
                 ha="left",
                 multialignment="center",
             )
-        if self.fixed:
-            figure.suptitle(joined(self.fixed, 0.95 * across[0], ", "))
 
 
 def lay_out(
@@ -102,7 +142,18 @@ def lay_out(
         What to print instead of names and levels.
     inside : sequence of str
         Factors told apart inside a panel.
+
+    Raises
+    ------
+    InvalidStudyError
+        If a factor or a level is not in the frame, or rows and cols are the same.
+
+    Notes
+    -----
+    At most 12 rows, 12 columns and 60 panels are laid out, the first ones; the
+    title counts the levels left out.
     """
+    require_apart(rows, cols)
     shown = select(frame, where)
     names = [*factors_of(shown), *(name for name in ("method", "estimand") if name in shown)]
     constant = [name for name in names if name not in {rows, cols, *inside}]
@@ -113,12 +164,45 @@ def lay_out(
     fixed = tuple(heading(*pair, labels) for pair in said.items() if WHOLE_FIT not in pair)
     row_of, col_of = side_of(shown, rows), side_of(shown, cols)
     order = [list(dict.fromkeys(side)) or [""] for side in (row_of, col_of)]
+    first = first_levels(*order)
+    kept = row_of.isin(first[0]) & col_of.isin(first[1])
+    fixed += tuple(
+        left_out(name, len(all_of), len(some), labels)
+        for name, all_of, some in zip((rows, cols), order, first, strict=True)
+        if name and len(some) < len(all_of)
+    )
     titles = {
         (side, level): heading(name, level, labels) if name else ""
-        for side, name, levels in zip(("row", "col"), (rows, cols), order, strict=True)
+        for side, name, levels in zip(("row", "col"), (rows, cols), first, strict=True)
         for level in levels
     }
-    return Panels(shown, row_of, col_of, order[0], order[1], titles, fixed)
+    return Panels(shown[kept], row_of[kept], col_of[kept], *first, titles, fixed)
+
+
+def require_apart(rows: str | None, cols: str | None, x: str | None = None) -> None:
+    """Refuse one factor in two places: all panels but those where it agrees would be empty."""
+    given = [name for name in (rows, cols, x) if name]
+    if len(set(given)) < len(given):
+        places = "rows, cols and x" if x else "rows and cols"
+        twice = max(given, key=given.count)
+        raise InvalidStudyError(f"{places} must differ; got {twice!r} twice")
+
+
+def first_levels(rows: list[str], cols: list[str]) -> tuple[list[str], list[str]]:
+    """As many levels as one figure has panels for."""
+    across = cols[:MOST_COLS]
+    return rows[: min(MOST_ROWS, MOST_PANELS // len(across))], across
+
+
+def left_out(name: str, n_all: int, n_shown: int, labels: Labels) -> str:
+    """How many levels of a factor a figure has no panels for.
+
+    Examples
+    --------
+    >>> left_out("method", 20, 12, None)
+    '8 of 20 levels of method left out'
+    """
+    return f"{n_all - n_shown} of {n_all} levels of {mathtext(labelled(name, labels))} left out"
 
 
 def side_of(frame: pd.DataFrame, name: str | None) -> pd.Series:

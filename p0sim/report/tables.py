@@ -17,6 +17,7 @@ from p0sim.report.latex_table import LATEX_WIDTH, as_latex
 from p0sim.report.layout import (
     chosen_rows,
     layout,
+    left_out_sentence,
     ordered_keys,
     require_told_apart,
     table_entries,
@@ -128,7 +129,8 @@ def paper_table(
         Factors, "method" or "estimand", the outermost first. Left out: the
         paper's layout, contrasts within n by L within epsilon; where a cell has
         more than 30 single parameters and anything else, pools or contrasts,
-        the parameters are left out. A factor stands for its rule where the
+        the parameters are left out, and of more than 50 estimands those beyond the
+        first 50 of a cell. A factor stands for its rule where the
         frame has one.
     cell : str, optional
         Template over names of measures, without formats. Measures of the whole
@@ -188,7 +190,7 @@ def paper_table(
     )
     remarks = [
         comparison_sentence(performance, measures, labels),
-        "Single parameters are left out." if len(shown) < len(chosen) else "",
+        left_out_sentence(chosen, shown),
     ]
     said = note_of(cell, targets, measured, keys, labels, remarks) if note is None else note
     grid = grid_of(levels, texts, (rows, cols, groups), cell, said, labels)

@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from p0sim.errors import InvalidStudyError
 from p0sim.report.drawing import NOT_IN_DESIGN
 from p0sim.report.panels import Labels, Panels, free_factor, lay_out
 from p0sim.report.selection import TARGET, select, with_factors
@@ -28,9 +29,11 @@ def target_panels(
     labels: Labels,
 ) -> Panels:
     """The targets of a summary in panels; columns, left out, are the first factor that varies."""
+    if summary.empty:
+        raise InvalidStudyError("a study must have contrasts to show their estimates; got none")
     targets = with_factors(summary, cells)
     cols = cols or free_factor(select(targets, where), [rows, "method"])
-    return lay_out(targets, rows, cols, where, labels, inside=())
+    return lay_out(targets, rows, cols, where, labels, inside=()).in_columns()
 
 
 def rows_of_panels(panels: Panels, summary: pd.DataFrame) -> pd.DataFrame:

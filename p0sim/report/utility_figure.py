@@ -16,6 +16,7 @@ from statsmodels.stats.proportion import proportion_confint
 from p0sim.report.drawing import (
     NO_ESTIMATE,
     NOT_IN_DESIGN,
+    available,
     axis_label,
     draw_series,
     measure_rows,
@@ -27,7 +28,7 @@ from p0sim.report.drawing import (
     ticks_apart,
 )
 from p0sim.report.notation import mathtext
-from p0sim.report.panels import Labels, free_factor, lay_out
+from p0sim.report.panels import Labels, free_factor, lay_out, require_apart
 from p0sim.report.selection import labelled, levels_of, select
 from p0sim.report.style import Width, house_style, mark_of, panel_inches, say, stacked_grid
 from p0sim.report.wording import (
@@ -48,7 +49,7 @@ WIDE = 10.0
 def plot_privacy_utility(
     performance: pd.DataFrame,
     *,
-    measure: str = "rmse",
+    measure: str | None = None,
     rows: str | None = None,
     cols: str | None = None,
     where: Mapping[str, object] | None = None,
@@ -61,8 +62,9 @@ def plot_privacy_utility(
     ----------
     performance : DataFrame
         As `p0sim.performance.summarise.performance` gives it.
-    measure : str
-        Such as "rmse", "ci_width", "coverage" or "sup_error_median".
+    measure : str, optional
+        Such as "rmse", "ci_width", "coverage" or "sup_error_median"; left out, rmse,
+        or the median largest error in a study without contrasts.
     rows, cols : str, optional
         Factors of the panel rows and columns; left out, the first that vary.
     where, width, labels
@@ -91,6 +93,8 @@ def plot_privacy_utility(
     >>> [axis.get_ylabel() for axis in plot_privacy_utility(rows).axes]
     ['Root mean squared error', 'No estimate\n(%)']
     """
+    measure = measure or available(performance, "rmse")
+    require_apart(rows, cols, "epsilon")
     chosen = require_numbers(measure_rows(performance, measure), "epsilon", 0, "to show its price")
     chosen = select(chosen, where)
     cols = cols or free_factor(chosen, [rows, "epsilon", "method", "estimand"])

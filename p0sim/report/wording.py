@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from functools import lru_cache
@@ -93,10 +94,24 @@ def entry_points(text: str) -> float:
     return points_of(text, size) + LEGEND_ENTRY * size
 
 
-def slant_if_crowded(axes: Sequence[Axes], names: Sequence[str], width: Width) -> None:
+def longest(names: Sequence[str]) -> float:
+    """Width of the widest name of a tick, in points."""
+    return max((points_of(name, RC["xtick.labelsize"]) for name in names), default=0.0)
+
+
+def crowded(names: Sequence[str], room: float) -> bool:
+    """Whether names under an axis of `room` points would run into each other."""
+    return longest(names) > 0.9 * room / max(len(names), 1)
+
+
+def slant_inches(names: Sequence[str], room: float) -> float:
+    """Height to keep for names that are turned."""
+    return longest(names) / POINTS_PER_INCH / math.sqrt(2) if crowded(names, room) else 0.0
+
+
+def slant_if_crowded(axes: Sequence[Axes], names: Sequence[str], room: float) -> None:
     """Turn the names under the panels of a figure where they would run into each other."""
-    room = panel_points(len(axes), width) / len(names)
-    if max(points_of(name, RC["xtick.labelsize"]) for name in names) > 0.9 * room:
+    if crowded(names, room):
         for axis in axes:
             axis.tick_params(axis="x", labelrotation=45)
             for text in axis.get_xticklabels():

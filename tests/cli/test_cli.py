@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -80,6 +82,9 @@ def test_every_kind_of_figure_is_drawn_by_name(finished):
         (["qq", "--where", "n"], "must look like n=100"),
         (["qq", "--where", "n=7"], "n must be one of"),
         (["nested", "--measure", "bais"], "measure must be one of"),
+        (["coverage", "--rows", "n", "--cols", "n"], "rows and cols must differ; got 'n' twice"),
+        (["nested", "--rows", "n", "--cols", "n"], "rows and cols must differ; got 'n' twice"),
+        (["consistency", "--measure", "coverage"], "an error of the whole fit"),
     ],
 )
 def test_a_figure_that_cannot_be_is_refused(finished, arguments, words):
@@ -88,6 +93,47 @@ def test_a_figure_that_cannot_be_is_refused(finished, arguments, words):
     assert done.returncode == 2
     assert words in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """A study without contrasts."""
+    folder = tmp_path_factory.mktemp("bare")
+    text = TEXT.replace("reps = 12", "reps = 2")
+    (folder / "bare.toml").write_text(re.sub(r"contrasts = \[.*\]\n", "contrasts = []\n", text))
+    assert p0sim("run", "bare.toml", "-j", 1, folder=folder).returncode in (0, 3)
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["nested", "privacy-utility"])
+def test_a_figure_of_any_measure_needs_no_contrasts(bare, kind):
+    done = p0sim("plot", "results/tiny", kind, folder=bare)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("coverage", "error: a study must have intervals"),
+        ("qq", "error: a study must have contrasts"),
+    ],
+)
+def test_a_figure_of_intervals_says_that_there_are_none(bare, kind, words):
+    done = p0sim("plot", "results/tiny", kind, folder=bare)
+    assert done.returncode == 2
+    assert done.stderr.startswith(words)
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_truncated_file_of_a_report_is_told_in_one_line(finished):
+    folder, _ = finished
+    copy = shutil.copytree(folder / "reports/tiny", folder / "cut")
+    cut = copy / "qq.csv.gz"
+    cut.write_bytes(cut.read_bytes()[:-30])
+    done = p0sim("report", "cut", folder=folder)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: cut/qq.csv.gz is damaged: ")
+    assert done.stderr.count("\n") == 1
 
 
 def test_a_smoke_run_has_a_folder_of_its_own(finished):

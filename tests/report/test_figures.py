@@ -194,6 +194,14 @@ def test_labels_take_the_place_of_names(measured):
     assert r"cost \$5 & more_or_less" in labels
 
 
+def without_contrasts(plot):
+    return lambda p: plot(p[p["estimand"] == "theta"])
+
+
+def without_sup_errors(plot):
+    return lambda p: plot(p.assign(value=p["value"].mask(p["measure"] == "sup_error_median")))
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -202,7 +210,24 @@ def test_labels_take_the_place_of_names(measured):
         (lambda p: plot_consistency(p.drop(columns=["n", "n_rule"])), r"must have the factor n"),
         (lambda p: plot_coverage(p, where={"n": 5}), r"n must be one of 100, 200; got 5"),
         (lambda p: plot_consistency(p.assign(n="big")), r"n must be a number above 1 to show"),
-        (lambda p: plot_consistency(p, measure="z_mean"), r"z_mean must be positive to show rates"),
+        (
+            lambda p: plot_consistency(p.assign(value=-1.0)),
+            r"sup_error_median must be positive to show rates",
+        ),
+        (lambda p: plot_consistency(p, measure="rmse"), r"an error of the whole fit.*got 'rmse'"),
+        (
+            lambda p: plot_coverage(p, rows="n", cols="n"),
+            r"rows and cols must differ; got 'n' twice",
+        ),
+        (lambda p: plot_coverage(p, x="L", cols="L"), r"rows, cols and x must differ; got 'L'"),
+        (lambda p: plot_nested(p, rows="n", cols="n"), r"rows and cols must differ; got 'n' twice"),
+        (lambda p: plot_consistency(p, rows="n"), r"must differ; got 'n' twice"),
+        (lambda p: plot_privacy_utility(p, cols="epsilon"), r"must differ; got 'epsilon' twice"),
+        (
+            without_sup_errors(plot_consistency),
+            r"got 'sup_error_median', of which there is no value",
+        ),
+        (without_contrasts(plot_coverage), r"a study must have intervals.*; got none"),
     ],
 )
 def test_a_figure_that_cannot_be_drawn_is_refused(measured, call, words):

@@ -162,6 +162,34 @@ def test_a_damaged_file_is_refused_in_one_line(name, old, new, folder):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["qq.csv.gz", "zipper.csv.gz", "points.csv.gz"])
+@pytest.mark.parametrize("keep", [0.5, 0.99])
+def test_a_truncated_file_is_damaged(name, keep, folder):
+    raw = (folder / name).read_bytes()
+    (folder / name).write_bytes(raw[: int(keep * len(raw))])
+    with pytest.raises(InvalidStudyError, match=rf"{name} is damaged: .*end"):
+        read_material(folder)
+
+
+@pytest.mark.parametrize("name", ["performance.csv", "cells.csv", "failures.csv"])
+def test_a_file_cut_at_the_end_of_a_line_is_damaged(name, folder):
+    lines = text_of(folder / name).splitlines(keepends=True)
+    (folder / name).write_text("".join(lines[:-1]), newline="\n")
+    wanted = rf"{name} is damaged: it must have {len(lines) - 1} rows; got {len(lines) - 2}"
+    with pytest.raises(InvalidStudyError, match=wanted):
+        read_material(folder)
+
+
+def test_a_report_that_does_not_count_its_rows_is_read(folder):
+    """Reports of earlier versions; control of the test above."""
+    record = json.loads((folder / RECORD).read_text("utf-8"))
+    del record["rows"]
+    (folder / RECORD).write_text(json.dumps(record))
+    lines = (folder / "cells.csv").read_text("utf-8").splitlines()
+    (folder / "cells.csv").write_text("\n".join(lines[:-1]) + "\n")
+    assert len(read_material(folder).cells) == len(lines) - 2
+
+
 def test_the_record_is_json_that_others_can_read(folder, written):
     record = json.loads((folder / RECORD).read_text("utf-8"))
     assert record["seed"] == written.seed

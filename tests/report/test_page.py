@@ -247,6 +247,21 @@ def test_a_study_without_contrasts_has_a_page(tmp_path):
     assert (tmp_path / "consistency.pdf").is_file()
     assert not (tmp_path / "qq.pdf").exists()
     assert "Comparison with theory" not in page.text
+    assert "The study has no contrasts" in page.text
+    assert "No replicate has an estimate" not in page.text
+
+
+def test_a_single_cell_without_contrasts_says_that_the_table_says_it_all(tmp_path):
+    cells, replicates, estimates = fake_study(reps=60, sizes=(100,), ls=("0",), epsilons=("2",))
+    page = written(material_of(cells, replicates, estimates.iloc[:0]), tmp_path)
+    assert "Nothing but whole fits was measured, and no factor varies" in page.text
+    assert "No replicate has an estimate" not in page.text
+
+
+def test_largest_errors_take_the_place_of_coverage_in_a_study_without_contrasts(tmp_path):
+    cells, replicates, estimates = fake_study(reps=60, sizes=(100,), ls=("0",))
+    written(material_of(cells, replicates, estimates.iloc[:0]), tmp_path)
+    assert (tmp_path / "privacy-utility.png").is_file()
 
 
 def test_an_experiment_of_ones_own_has_a_page(tmp_path):

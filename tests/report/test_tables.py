@@ -288,7 +288,16 @@ def test_the_largest_error_is_that_of_cells_with_enough_estimates(measured):
     note = paper_table(few.assign(mcse=few["mcse"].mask(coverage, 0.5))).grid.note
     firm = measured[(measured["measure"] == "coverage") & (measured["L_rule"] != "0")]
     worst = 100 * firm["mcse"].max()
-    assert f"Largest Monte Carlo standard error of coverage: {worst:.2g} points" in note
+    words = "Largest Monte Carlo standard error of coverage among cells with at least 30 estimates"
+    assert f"{words}: {worst:.2g} points" in note
+
+
+def test_sure_shares_are_said_to_be_counted_by_a_share_that_is_not(measured):
+    """Oracle: 200 of 200 gives p = 202/204, so sqrt(p (1 - p)/204) = 0.69 points."""
+    sure = (measured["measure"] == "coverage") & (measured["n_used"] == 200)
+    note = paper_table(measured[sure].assign(value=1.0, mcse=0.0), cell="{coverage}").grid.note
+    assert "coverage: 0.69 points (200 estimates), median 0.69 points (of 0 and 100 %" in note
+    assert "(x + 2)/(n + 4)" not in paper_table(measured[sure], cell="{coverage}").grid.note
 
 
 def test_single_numbers_stay_aligned_beside_a_dagger(measured):

@@ -5,7 +5,7 @@ import pytest
 
 from p0sim.errors import InvalidStudyError
 from p0sim.performance.summarise import performance
-from p0sim.report.figures import plot_privacy_utility
+from p0sim.report.figures import plot_nested, plot_privacy_utility
 from tests.report.fake_study import fake_study, texts
 
 
@@ -90,4 +90,11 @@ def test_one_epsilon_is_a_point():
 )
 def test_a_figure_that_cannot_be_drawn_is_refused(measured, change, words):
     with pytest.raises(InvalidStudyError, match=words):
-        plot_privacy_utility(change(measured))
+        plot_privacy_utility(change(measured), measure="rmse")
+
+
+@pytest.mark.parametrize("plot", [plot_privacy_utility, plot_nested])
+def test_a_study_without_contrasts_shows_its_largest_errors(measured, plot):
+    figure = plot(measured[measured["estimand"] == "theta"])
+    labels = " ".join(axis.get_ylabel() for axis in figure.axes).replace("\n", " ")
+    assert "Median largest error over θ" in labels
