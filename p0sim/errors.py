@@ -49,7 +49,8 @@ class NoEstimateError(P0SimError):
     nodes : tuple of str
         Labels of the nodes involved.
     ways : tuple of str
-        Arguments of fit that go on all the same, as written in Python; the message ends with them.
+        Arguments of fit that go on all the same, as written in Python, each with what it is for;
+        they exclude each other. The message ends with them.
     """
 
     def __init__(self, reason: str, nodes: Sequence[str] = (), ways: Sequence[str] = ()) -> None:
@@ -61,7 +62,8 @@ class NoEstimateError(P0SimError):
     @property
     def hint(self) -> str:
         """The ways to go on, as the message tells them; empty where there is none."""
-        return f"to go on: {' or '.join(self.ways)}" if self.ways else ""
+        either = "either " if len(self.ways) > 1 else ""
+        return f"to go on: {either}{' or '.join(self.ways)}" if self.ways else ""
 
     def __reduce__(self) -> tuple[type, tuple[str, tuple[str, ...], tuple[str, ...]]]:
         return type(self), (self.reason, self.nodes, self.ways)

@@ -45,11 +45,17 @@ def test_errors_share_one_parent():
 def test_seeded_functions_take_rng_by_keyword_without_default():
     for function in (
         p0.simulate_release, p0.simulate_edge_flip, p0.P0Model.sample,
-        p0.P0Model.sample_bidegree, p0.P0Results.simulate, p0.explore,
+        p0.P0Model.sample_bidegree, p0.explore,
     ):  # fmt: skip
         rng = inspect.signature(function).parameters["rng"]
         assert rng.kind is inspect.Parameter.KEYWORD_ONLY
         assert rng.default is inspect.Parameter.empty
+
+
+def test_simulate_takes_its_one_argument_by_place_too_and_without_default():
+    rng = inspect.signature(p0.P0Results.simulate).parameters["rng"]
+    assert rng.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    assert rng.default is inspect.Parameter.empty
 
 
 def test_importing_is_lazy():

@@ -54,9 +54,9 @@ def run_app() -> None:
         signal.signal(number, _interrupt)
     try:
         app()
-    except Interrupted:
+    except Interrupted as stop:
         kept = f"; finished blocks are kept. Resume with: {same_command()}"
-        say(f"interrupted{kept if sys.argv[1:2] in RESUMABLE else ''}")
+        say(f"interrupted{stop}{kept if sys.argv[1:2] in RESUMABLE else ''}")
         sys.exit(INTERRUPTED)
     except P0SimError as error:
         say(f"error: {error}")

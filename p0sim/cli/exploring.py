@@ -142,7 +142,10 @@ def _print_exploration(frame: pd.DataFrame, mark: str, about: str) -> None:
     print(about)
     if (frame["reference"] == "extended").any():
         print("The network has no estimate of its own: it and its releases are fitted with")
-        print('boundary "extend", errors are over parameters that are finite in both fits.')
+        print(
+            'boundary "extend", errors are over parameters that are finite in both fits. With much'
+        )
+        print("noise on sparse degrees such fits are biased: errors hold that, CI lengths do not.")
     print_frame(table)
     print("In brackets: Monte Carlo standard errors. RMSE is against the fit without noise, less")
     print("means over nodes; estimate and noise share are in %; - where no release has a fit.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ from p0sim.errors import NoEstimateError
 if TYPE_CHECKING:
     from p0sim.estimate.moments import Degrees
     from p0sim.inference.results import P0Results
+    from p0sim.inference.totals import Totals
     from p0sim.model.networks import Network
 
 Source = Annotated[
@@ -32,14 +34,23 @@ NoNoise = Annotated[
 ]
 MarginsOption = Annotated[str, typer.Option(help="balanced, or drop_last as in the paper.")]
 BoundaryOption = Annotated[
-    str, typer.Option(help="refuse, or extend: nodes at the end of their range get -inf or inf.")
+    str,
+    typer.Option(
+        help="refuse, or extend: nodes at the end of their range get -inf or inf; for little or no "
+        "noise, not with --ridge."
+    ),
 ]
 RidgeOption = Annotated[
-    str, typer.Option(help="Weight of a penalty that keeps all finite, or auto; 0: none.")
+    str,
+    typer.Option(
+        help="Weight of a penalty that keeps all finite, or auto; for sparse degrees with noise. "
+        "0: none."
+    ),
 ]
 NO_ESTIMATE = 1
 # how the command line spells the ways on that an error names
 SPELLED = {'boundary="extend"': "--boundary extend", 'ridge="auto"': "--ridge auto"}
+NO_WAY = "neither --boundary extend nor --ridge auto can go on"
 
 
 @app.command()
@@ -92,14 +103,18 @@ def existence(
     Example: p0sim existence friends-release
     """
     from p0sim.estimate.existence import existence as decide
+    from p0sim.estimate.margins import margins_of
+    from p0sim.estimate.moments import ways_on
 
-    answer = decide(_degrees(release, q, epsilon, no_noise), margins)
+    degrees = _degrees(release, q, epsilon, no_noise)
+    answer = decide(degrees, margins)
     if answer.exists:
         print("an estimate exists")
         return
     print(f"no estimate exists: {answer.reason}")
     print(f"nodes: {', '.join(answer.nodes)}")
-    print(f"to go on: p0sim fit with {' or '.join(SPELLED.values())}")
+    ways = _spelled(ways_on(margins_of(degrees, margins), degrees.q))
+    print(f"to go on: p0sim fit with {' or '.join(ways)}" if ways else NO_WAY)
     raise typer.Exit(NO_ESTIMATE)
 
 
@@ -118,6 +133,9 @@ def synthesize(
     ] = None,
 ) -> None:
     """Draw a network from the fit to a release; no privacy is spent.
+
+    With --boundary extend the network is too heavy where noise took many sparse degrees below 0:
+    negative noise is lost, positive is not. It is told then; prefer --ridge auto.
 
     Example: p0sim synthesize friends-release -o edges.csv
     """
@@ -167,7 +185,8 @@ def _written(path: Path, q: int | None, epsilon: str | None, no_noise: bool) -> 
     _, out_degree, in_degree = read_columns(path)
     if q is None:
         raise InvalidNetworkError("q must be given with a CSV: --q Q, weights lie in 0..q-1")
-    totals = int(out_degree.sum()), int(in_degree.sum())
+    # Python integers do not wrap round
+    totals = sum(out_degree.tolist()), sum(in_degree.tolist())
     if epsilon is None and not no_noise:
         if totals[0] != totals[1]:
             raise InvalidNetworkError(
@@ -186,8 +205,11 @@ def _fitted(degrees: Degrees, margins: str, boundary: str, ridge: str) -> P0Resu
     try:
         return P0Results(fit_moments(degrees, margins, "newton", boundary, _weight(ridge)))
     except NoEstimateError as error:
-        ways = [SPELLED.get(way, way) for way in error.ways]
-        raise NoEstimateError(error.reason, error.nodes, ways) from None
+        raise NoEstimateError(error.reason, error.nodes, _spelled(error.ways)) from None
+
+
+def _spelled(ways: Iterable[str]) -> list[str]:
+    return [way.replace(name, SPELLED[name]) for way in ways for name in SPELLED if name in way]
 
 
 def _weight(ridge: str) -> float | str:
@@ -224,6 +246,7 @@ def _tell_synthetic(found: P0Results) -> None:
     import numpy as np
 
     from p0sim.inference.noise_cost import privacy_statement
+    from p0sim.inference.totals import totals_of
 
     moments = found.moments
     drawn = np.sqrt(np.median(np.concatenate(moments.degree_variances)))
@@ -233,5 +256,20 @@ def _tell_synthetic(found: P0Results) -> None:
     print("Its degrees have the fitted ones as their mean. Typical standard deviations:")
     print(f"{drawn:.3g} of a drawn degree about that mean, by the chance of the draw;")
     print(f"{noise:.3g} of a released degree about the true one, by the noise that was fitted too.")
+    if moments.n_forced and moments.epsilon is not None:
+        _tell_weight(totals_of(moments))
     print("It is post-processing of what was released: no more privacy is spent.")
     print(privacy_statement(found.moments.degrees))
+
+
+def _tell_weight(totals: Totals) -> None:
+    """Whether forced nodes make the network heavier, or lighter, than what was released."""
+    sent, received = totals.released
+    print(f"Expected total weight: {totals.fitted:.6g}. Released: {sent:.6g} by out-degrees,")
+    print(
+        f"{received:.6g} by in-degrees. The distance is {totals.distance:.1f} standard deviations"
+    )
+    if totals.far:
+        print("of the noise: as nodes were forced, negative noise is lost. Prefer --ridge auto.")
+    else:
+        print("of the noise.")

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from p0sim.cli.app import app
+from p0sim.cli.app import Interrupted, app
 from p0sim.cli.words import MISSING, print_frame
+from p0sim.errors import CannotWriteError
 
 if TYPE_CHECKING:
     from p0sim.privacy.release import ReleasePlan
@@ -23,7 +27,7 @@ def release(
         Path, typer.Argument(help="Edge list: CSV or TSV (also .gz), Parquet or GraphML.")
     ],
     q: Annotated[int, typer.Option(help="Weights lie in 0..q-1; public, not read off the data.")],
-    nodes: Annotated[Path, typer.Option(help="Text file with every node, one a line; public.")],
+    nodes: Annotated[Path, typer.Option(help="Text file with every label, one a line; public.")],
     epsilon: Annotated[
         str, typer.Option(help="Privacy loss of one edge's weight, exact: 0.1 or 7/3.")
     ],
@@ -47,7 +51,9 @@ def release(
 ) -> None:
     """Release a network's degrees under edge differential privacy, with the system's randomness.
 
-    What is spent is entered in NETWORK.ledger before anything is drawn.
+    What is spent is entered in NETWORK.ledger before anything is drawn. Another name, a copy or a
+    hard link of the data file is another ledger: keep to one. A release that is killed leaves a
+    folder .NAME.PID.partial, which may be deleted.
 
     Example: p0sim release friends.csv --q 5 --nodes nodes.txt --epsilon 0.5 -o friends-release
     """
@@ -73,6 +79,8 @@ def ledger(
 ) -> None:
     """Show what the releases of a network have spent, and what its budget leaves.
 
+    The ledger is that of the file's name: a copy or a hard link of the data has one of its own.
+
     Example: p0sim ledger friends.csv
     """
     import pandas as pd
@@ -94,12 +102,29 @@ def ledger(
         print(f"budget: {exact_text(found.budget)}\nleft: {exact_text(found.left)}")
 
 
+@contextmanager
+def _telling_what_is_spent(epsilon: str) -> Iterator[Event]:
+    """Let what fails once the ledger has its entry say that this epsilon is gone."""
+    entered, spent = Event(), f"epsilon {epsilon} counts as spent"
+    try:
+        yield entered
+    except (CannotWriteError, MemoryError) as error:
+        if not entered.is_set():
+            raise
+        what = error if isinstance(error, CannotWriteError) else "memory is full"
+        raise CannotWriteError(f"{what}; {spent}") from error
+    except Interrupted:
+        raise Interrupted(f"; {spent}" if entered.is_set() else "") from None
+
+
 def _carry_out(plan: ReleasePlan, output: Path) -> None:
     """Draw into a folder that is known to be writable before anything is spent."""
     from p0sim.privacy.release_files import new_folder
 
-    with new_folder(output) as folder:
-        made = plan.carry_out(str(output))
+    with _telling_what_is_spent(plan.epsilon.text) as entered, new_folder(output) as folder:
+        plan.enter(str(output))
+        entered.set()
+        made = plan.draw_once()
         made.write_into(folder)
     print(f"{output}: degrees.csv and release.json, {made.mechanism}, n = {made.n}, q = {made.q}")
     print(made.statement)

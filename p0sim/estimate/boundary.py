@@ -14,6 +14,10 @@ is shared evenly among all of them, as balancing does, or, with drop_last, goes 
 while that is left. Nodes at the low end leave first: where the arc from a row that must be full to
 a column that must be empty cannot be both, it is 0.
 
+So noise is lost where it is negative and kept where it is positive: on sparse degrees with much
+noise the fitted total is far above the released ones (:mod:`p0sim.inference.totals`), and a ridge
+is the better way on.
+
 Who leaves earlier goes to infinity faster (:mod:`p0sim.model.extended`): an arc between two nodes
 that left is decided by the earlier one.
 """

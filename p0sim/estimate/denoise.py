@@ -56,7 +56,10 @@ def denoise(z: NoisyBiDegree | BiDegree) -> BiDegree:
     Notes
     -----
     Neighbours and what is protected are those of z: what is computed from a release alone
-    (post-processing) costs no more privacy. One of several closest sequences; it may hold degrees
+    (post-processing) costs no more privacy. Where noise takes many sparse degrees below 0 the
+    network found is too heavy: negative noise is lost, as no degree is below 0, positive is not.
+
+    One of several closest sequences; it may hold degrees
     of 0 or (n-1)(q-1), for which no estimate exists. Consistent estimates do not need it.
     Time and memory grow as n^2: about a second and 400 MB at n = 2000.
 

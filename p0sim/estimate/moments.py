@@ -8,12 +8,19 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from p0sim.arrays import FloatVector, require_choice
+from p0sim.arrays import FloatVector, default_labels, require_choice
 from p0sim.errors import InvalidNetworkError, InvalidParametersError, NotConvergedError
 from p0sim.estimate.boundary import Boundary, find_boundary
 from p0sim.estimate.existence import check_margins, require_pair
 from p0sim.estimate.margins import Margins, margins_of
-from p0sim.estimate.ridge import check_total, choose_ridge, penalty, require_ridge, solve_ridge
+from p0sim.estimate.ridge import (
+    check_range,
+    check_total,
+    choose_ridge,
+    penalty,
+    require_ridge,
+    solve_ridge,
+)
 from p0sim.estimate.solvers import SOLVERS, SolverReport, solve
 from p0sim.model.bidegree import BiDegree, shared_index
 from p0sim.model.edge_kernels import inverse_mean
@@ -26,8 +33,9 @@ from p0sim.privacy.noisy_bidegree import NoisyBiDegree
 Degrees: TypeAlias = NoisyBiDegree | FlippedBiDegree | BiDegree
 
 BOUNDARIES = ("refuse", "extend")
-# two ways on where no estimate exists, as the message of the refusal names them
-EXTEND, RIDGE = 'boundary="extend"', 'ridge="auto"'
+# two ways on where no estimate exists, as the message of a refusal names them: one or the other
+EXTEND = 'boundary="extend" (for little or no noise)'
+RIDGE = 'ridge="auto" (for sparse degrees with noise)'
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,9 +129,11 @@ def fit_moments(
     margins : {"balanced", "drop_last"}
     solver : {"newton", "fixed_point"}
     boundary : {"refuse", "extend"}
-        What to do with nodes at the end of their range: :mod:`p0sim.estimate.boundary`.
+        What to do with nodes at the end of their range: :mod:`p0sim.estimate.boundary`. "extend"
+        loses the noise of those below 0: prefer a ridge for sparse degrees with much noise.
     ridge : float or "auto"
-        Weight of a penalty, 0 for none: :mod:`p0sim.estimate.ridge`.
+        Weight of a penalty, 0 for none; not together with "extend". Its range is that of
+        :mod:`p0sim.estimate.ridge`.
 
     Returns
     -------
@@ -159,12 +169,48 @@ def fit_moments(
     if boundary == "extend":
         found = find_boundary(treated, degrees.q)
         if found.forced:
+            found.check(degrees.nodes).require(*ways_on(treated, degrees.q, boundary))
             return _fit_rest(degrees, found, solver)
-    ways = (EXTEND, RIDGE) if boundary == "refuse" else (RIDGE,)
-    check_margins(treated, degrees.q, degrees.nodes).require(*ways)
+    answer = check_margins(treated, degrees.q, degrees.nodes)
+    if not answer.exists:
+        answer.require(*ways_on(treated, degrees.q, boundary))
     report = _converged(solve(treated.rows, treated.columns, degrees.q, solver))
     model = P0Model(report.alpha, report.beta, degrees.q, degrees.nodes)
     return _moment_fit(model, report.variances, degrees, treated, solver, report, boundary)
+
+
+def ways_on(treated: Margins, q: int, boundary: str = "refuse") -> tuple[str, ...]:
+    """Arguments of fit that give an estimate where the ordinary one does not exist.
+
+    Parameters
+    ----------
+    treated : Margins
+    q : int
+    boundary : {"refuse", "extend"}
+        What was tried.
+
+    Returns
+    -------
+    tuple of str
+        Each with what it is for; none where both ways are closed too.
+
+    Examples
+    --------
+    >>> from p0sim.estimate.margins import treat_margins
+    >>> ways_on(treat_margins(np.array([0, 1, 1]), np.array([0, 1, 1])), q=2)
+    ('ridge="auto" (for sparse degrees with noise)',)
+    """
+    ways = []
+    if boundary == "refuse" and _extends(treated, q):
+        ways.append(EXTEND)
+    if check_total(treated, q).exists:
+        ways.append(RIDGE)
+    return tuple(ways)
+
+
+def _extends(treated: Margins, q: int) -> bool:
+    found = find_boundary(treated, q)
+    return found.forced > 0 and found.check(default_labels(len(treated.rows))).exists
 
 
 def _fit_ridge(degrees: Degrees, treated: Margins, ridge: float | str) -> MomentFit:
@@ -172,6 +218,7 @@ def _fit_ridge(degrees: Degrees, treated: Margins, ridge: float | str) -> Moment
     check_total(treated, q).require()
     if isinstance(ridge, str):
         ridge = choose_ridge(treated, q, _typical_noise(degrees, treated))
+    check_range(treated, q, ridge)
     report = _converged(solve_ridge(treated, q, ridge))
     model = P0Model(report.alpha, report.beta, q, degrees.nodes)
     fitted = _moment_fit(model, report.variances, degrees, treated, "newton", report, "refuse")
@@ -180,7 +227,6 @@ def _fit_ridge(degrees: Degrees, treated: Margins, ridge: float | str) -> Moment
 
 def _fit_rest(degrees: Degrees, found: Boundary, solver: str) -> MomentFit:
     """The extended estimate where some parameters are infinite."""
-    found.check(degrees.nodes).require(RIDGE)
     margins, (rows, columns, shared) = found.rest, found.block
     start = None
     report = _converged(
@@ -279,9 +325,11 @@ def as_degrees(
 
 
 def _require_equal_totals(degrees: BiDegree) -> None:
-    totals = degrees.out_degree.sum(), degrees.in_degree.sum()
-    # whole numbers must agree exactly; expectations up to rounding
-    if not np.isclose(*totals, rtol=0 if degrees.out_degree.dtype.kind == "i" else 1e-9, atol=0):
+    totals = sum(degrees.out_degree.tolist()), sum(degrees.in_degree.tolist())
+    whole = all(isinstance(total, int) for total in totals)
+    # whole numbers must agree exactly, and Python integers do not wrap round; expectations of a
+    # model agree up to rounding
+    if totals[0] != totals[1] if whole else not np.isclose(*totals, rtol=1e-9, atol=0):
         raise InvalidNetworkError(
             f"totals of out_degree and in_degree must agree without noise; got {totals[0]}, "
             f"{totals[1]}; degrees with noise need epsilon"

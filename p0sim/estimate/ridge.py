@@ -21,6 +21,13 @@ too small, so estimates are shrunk a little too much. Solving for sigma at the e
 better without noise, and fails with much of it: margins beyond their range then send parameters far
 away, which looks like a large sigma. It uses what was released and nothing else: no privacy is
 spent.
+
+Range of lambda. With V = (q^2 - 1)/12, the variance of a uniform weight, lambda lies in
+1e-7 V..1e9 V: below, floats do not tell a node at its end from one that is nearly there, and above,
+the penalty drowns the equations in its own rounding. A margin that lies b beyond its range sends
+its parameter b/lambda away, since its expectation cannot follow; lambda is at least (q-1) b/1000,
+so that no log-odds goes further than about 1000/(q-1). (Solvers were seen to fail from 20 times
+that on.) "auto" stays in the same range.
 """
 
 from __future__ import annotations
@@ -39,6 +46,9 @@ from p0sim.estimate.solvers import SolverReport, Start, solve_newton
 AUTO = "auto"
 # least prior standard deviation, in units of 1/sqrt(mu'(0))
 SMALLEST_SPREAD = 0.1
+# lambda in units of V, and the furthest that margins beyond their range may send log-odds
+SMALLEST_RIDGE, LARGEST_RIDGE = 1e-7, 1e9
+FURTHEST = 1000.0
 # lambda falls by this factor from one solution to the next where one alone is too far
 FALL = 4.0
 
@@ -60,6 +70,35 @@ def require_ridge(ridge: object) -> float | str:
     elif isfinite(ridge) and float(ridge) >= 0:
         return float(ridge)
     raise InvalidParametersError(f'ridge must be 0 or a positive number, or "auto"; got {ridge!r}')
+
+
+def ridge_range(margins: Margins, q: int) -> tuple[float, float]:
+    """Least and largest lambda for these margins, as the top of this module has them.
+
+    Examples
+    --------
+    >>> from p0sim.estimate.margins import treat_margins
+    >>> ridge_range(treat_margins(np.array([-2, 1, 2]), np.array([0, 0, 1])), q=2)
+    (0.002, 250000000.0)
+    """
+    variance = (float(q) ** 2 - 1) / 12
+    least = max(SMALLEST_RIDGE * variance, (q - 1) * _beyond(margins, q) / FURTHEST)
+    return least, LARGEST_RIDGE * variance
+
+
+def check_range(margins: Margins, q: int, ridge: float) -> None:
+    """Refuse a lambda outside its range.
+
+    Raises
+    ------
+    InvalidParametersError
+    """
+    least, largest = ridge_range(margins, q)
+    if not least <= ridge <= largest:
+        raise InvalidParametersError(
+            f"ridge must lie in {least:.3g}..{largest:.3g} for these degrees, as floats cannot "
+            f"follow it further; got {ridge:g}"
+        )
 
 
 def check_total(margins: Margins, q: int) -> Existence:
@@ -133,9 +172,9 @@ def choose_ridge(margins: Margins, q: int, noise_variance: float) -> float:
     Returns
     -------
     float
-        To two digits. sigma is taken as at least 0.1 sqrt(12/(q^2 - 1)), which moves a mean weight
-        by at most a tenth of its standard deviation, also where margins vary less than chance and
-        noise would make them.
+        To two digits, inside the range of lambda. sigma is taken as at least 0.1 sqrt(12/(q^2-1)),
+        which moves a mean weight by at most a tenth of its standard deviation, also where margins
+        vary less than chance and noise would make them.
 
     Examples
     --------
@@ -149,7 +188,9 @@ def choose_ridge(margins: Margins, q: int, noise_variance: float) -> float:
     excess = max(float(spread) - alike - noise_variance, 0.0)
     smallest = SMALLEST_SPREAD**2 * 12 / (float(q) ** 2 - 1)
     variance = max(log1p(excess / alike**2), smallest)
-    return float(f"{(1 + noise_variance / alike) / variance:.2g}")
+    chosen = float(f"{(1 + noise_variance / alike) / variance:.2g}")
+    least, largest = ridge_range(margins, q)
+    return min(max(chosen, least), largest)
 
 
 def penalty(alpha: FloatVector, beta: FloatVector, ridge: float) -> float:
@@ -169,14 +210,19 @@ def _follow(margins: Margins, q: int, ridge: float) -> SolverReport:
     A small lambda and margins beyond their range send nodes so far out that a step from elsewhere
     crosses many bends of the score. From lambda to lambda/4 the order of the nodes hardly changes.
     """
-    both = np.concatenate([margins.rows, margins.columns])
-    beyond = max(float(both.max()) - (len(margins.rows) - 1) * (q - 1), -float(both.min()), 1.0)
-    stages = max(ceil(log(beyond * (q - 1) / ridge, FALL)), 0)
+    stages = max(ceil(log(max(_beyond(margins, q), 1.0) * (q - 1) / ridge, FALL)), 0)
     start = None
     for stage in range(stages, -1, -1):
         report = solve_newton(margins.rows, margins.columns, q, start, ridge=ridge * FALL**stage)
         start = report.alpha, report.beta
     return report
+
+
+def _beyond(margins: Margins, q: int) -> float:
+    """How far the furthest margin lies beyond its range; 0 where none does."""
+    both = np.concatenate([margins.rows, margins.columns])
+    top = (len(margins.rows) - 1) * (q - 1)
+    return max(float(both.max()) - top, -float(both.min()), 0.0)
 
 
 def _centred_squares(alpha: FloatVector, beta: FloatVector) -> float:

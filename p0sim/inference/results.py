@@ -45,11 +45,18 @@ def fit(
         noise (None: no noise).
     boundary : {"refuse", "extend"}
         Where no estimate exists: refuse, or give nodes at the end of their range the parameter
-        -inf or inf, fix their arcs at 0 or q-1, and fit the rest.
+        -inf or inf, fix their arcs at 0 or q-1, and fit the rest. "extend" is for degrees without
+        noise, or with little of it. Where noise takes many sparse degrees below 0, those nodes are
+        fitted at 0 and all others keep what noise added to them: the fitted network is too heavy
+        and intervals cover too little, as the summary then says. Prefer a ridge there; the two
+        exclude each other.
     ridge : float or "auto"
         lambda of a penalty lambda/2 (sum_i (alpha_i - mean)^2 + sum_j (beta_j - mean)^2), which
         keeps every parameter finite; "auto" takes it from the spread of the degrees beyond chance
-        and noise. Intervals are then about the penalised target. 0: no penalty.
+        and noise. Intervals are then about the penalised target. 0: no penalty. The fit keeps the
+        released total, so it is the better way on for sparse degrees with noise. Otherwise at least
+        1e-7 (q^2-1)/12 and (q-1)/1000 times what a margin lies beyond its range, and at most
+        1e9 (q^2-1)/12.
 
     Returns
     -------
@@ -105,8 +112,9 @@ class P0Results:
     Parameters that boundary="extend" forced to -inf or inf have no finite interval: std_error,
     statistic and p_value are missing and the interval is (-inf, inf), as no bound is claimed. They
     have no row in cov_params, and a contrast with one is refused. Standard errors of the others
-    take it as given who was forced. The beta that is 0 by convention, and has no entry, is the last
-    finite one.
+    take it as given who was forced, and that their degrees lost nothing by it: with noise on sparse
+    degrees they are too small, and the summary says by how far the total has moved. The beta that
+    is 0 by convention, and has no entry, is the last finite one.
 
     With a ridge, standard errors and intervals are about the penalised target, the parameters that
     the ridge estimate would have without sampling and noise, and not about the true ones.
@@ -252,7 +260,7 @@ class P0Results:
         """A printable account of the fit, like R's summary()."""
         return summarise_fit(self.moments, self.tidy(level, variance), level, variance)
 
-    def simulate(self, *, rng: np.random.Generator) -> IntMatrix:
+    def simulate(self, rng: np.random.Generator) -> IntMatrix:
         """One synthetic network from the fitted model: adjacency of shape (n, n)."""
         return self.model.sample(rng=rng)
 

@@ -10,6 +10,7 @@ import numpy as np
 from p0sim.estimate.boundary import name_forced
 from p0sim.estimate.moments import MomentFit
 from p0sim.inference.noise_cost import noise_shares, privacy_statement
+from p0sim.inference.totals import totals_lines
 from p0sim.model.bidegree import BiDegree
 from p0sim.model.extended import ExtendedP0Model
 from p0sim.privacy.edge_flip import FlippedBiDegree
@@ -84,7 +85,7 @@ def _way_on(moments: MomentFit) -> list[str]:
     model = moments.model
     forced = name_forced(model.alpha_rates, model.nodes, "alpha")
     forced += name_forced(model.beta_rates, model.nodes, "beta")
-    return [f"Forced {phrase}" for phrase in forced]
+    return [*(f"Forced {phrase}" for phrase in forced), *totals_lines(moments)]
 
 
 def _noise_line(moments: MomentFit) -> str:

@@ -35,17 +35,24 @@ def whole_weights(
     InvalidNetworkError
         Naming the first value that is not, and its place.
     """
+    if clip:
+        return whole_numbers(values, place).clip(0, q - 1)
     whole = _integers(values)
-    wrong = (whole < -LARGEST_WEIGHT) | (whole > LARGEST_WEIGHT)
-    if not clip:
-        wrong |= (whole < 0) | (whole > q - 1)
-    if wrong.any():
-        k = int(np.argmax(wrong))
-        rule = "of at most 2^53 in size" if clip else f"in 0..q-1 = {q - 1}"
-        raise InvalidNetworkError(
-            f"weight must be a whole number {rule}; got {written(values[k])} {place(k)}"
-        )
-    return whole.clip(0, q - 1)
+    _refuse((whole < 0) | (whole > q - 1), f"in 0..q-1 = {q - 1}", values, place)
+    return whole
+
+
+def whole_numbers(values: NDArray[Any], place: Callable[[int], str]) -> IntVector:
+    """Weights as int64 whatever their range, as long as they are exact: up to 2^53 in size.
+
+    Raises
+    ------
+    InvalidNetworkError
+        Naming the first value that is no such number, and its place.
+    """
+    whole = _integers(values)
+    _refuse(abs(whole) > LARGEST_WEIGHT, "of at most 2^53 in size", values, place)
+    return whole
 
 
 def written(value: object) -> str:
@@ -56,7 +63,19 @@ def written(value: object) -> str:
     >>> written(np.int64(7)), written("7")
     ('7', "'7'")
     """
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return str(value)
     return shown(value.item() if isinstance(value, np.generic) else value)
+
+
+def _refuse(
+    wrong: NDArray[np.bool_], rule: str, values: NDArray[Any], place: Callable[[int], str]
+) -> None:
+    if wrong.any():
+        k = int(np.argmax(wrong))
+        raise InvalidNetworkError(
+            f"weight must be a whole number {rule}; got {written(values[k])} {place(k)}"
+        )
 
 
 def _integers(values: NDArray[Any]) -> IntVector:
@@ -68,6 +87,9 @@ def _integers(values: NDArray[Any]) -> IntVector:
         return np.minimum(values.astype(np.uint64), LARGEST_WEIGHT + 1).astype(np.int64)
     if kind == "f":
         return _integers_of_floats(values.astype(np.float64))
+    if kind in "mM":
+        # numpy would count the nanoseconds
+        return np.full(values.shape, NOT_WHOLE)
     return _integers_of_objects(values.astype(object))
 
 

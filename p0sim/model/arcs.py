@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from p0sim.arrays import IntVector
 from p0sim.errors import InvalidNetworkError
-from p0sim.model.arc_weights import whole_weights, written
+from p0sim.model.arc_weights import whole_numbers, whole_weights, written
 
 Place = Callable[[int], str]
 
@@ -160,8 +160,8 @@ def summed(
 ) -> tuple[IntVector, IntVector, IntVector]:
     """Each pair once, with the sum of its weights.
 
-    The rows hold whole numbers in 0..q-1 already, clipped ones too, so that clipping a sum at q-1
-    gives what clipping the sum of the unclipped weights would give.
+    With `clip` the weights may be any whole numbers, and it is their sum that moves to the nearer
+    end of 0..q-1: 5 and -4 are 1.
 
     Raises
     ------
@@ -169,16 +169,23 @@ def summed(
         If a sum is above q-1 and is not to be clipped; two rows of the pair are named.
     """
     pairs, code = np.unique(i * n + j, return_inverse=True)
-    # floats: exact up to 2^53, far above any q-1, and beyond they cannot wrap round
-    total = np.bincount(code, weights=weight, minlength=len(pairs))
-    above = np.flatnonzero(total > q - 1)
+    total = _totals(code, weight, len(pairs))
+    above = np.flatnonzero(np.asarray(total > q - 1, dtype=bool))
     if len(above) and not clip:
         rows = np.flatnonzero(code == above[0])
         raise InvalidNetworkError(
-            f"weights of one pair must sum to at most q-1 = {q - 1}; got {total[above[0]]:.0f}, "
+            f"weights of one pair must sum to at most q-1 = {q - 1}; got {total[above[0]]}, "
             f"first {place(int(rows[0]))}, last {place(int(rows[-1]))}"
         )
-    return pairs // n, pairs % n, np.minimum(total, q - 1).astype(np.int64)
+    return pairs // n, pairs % n, np.clip(total, 0, q - 1).astype(np.int64)
+
+
+def _totals(code: IntVector, weight: IntVector, count: int) -> NDArray[Any]:
+    """Sums by code, exact: in Python integers where int64 might wrap round."""
+    largest = int(abs(weight).max(initial=0)) * len(weight)
+    total = np.zeros(count, dtype=np.int64 if largest < 2**63 else object)
+    np.add.at(total, code, weight.astype(total.dtype))
+    return total
 
 
 def settled(
@@ -198,8 +205,9 @@ def settled(
         Naming the first weight or pair that breaks a rule, and its place.
     """
     clip = wishes.get("clip", False)
-    weight = whole_weights(values, q, place, clip=clip)
     if wishes.get("sum_duplicates"):
+        weight = whole_numbers(values, place) if clip else whole_weights(values, q, place)
         return summed(i, j, weight, q, n, place, clip=clip)
+    weight = whole_weights(values, q, place, clip=clip)
     refuse_twice(i, j, n, place)
     return i, j, weight

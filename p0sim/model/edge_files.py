@@ -59,7 +59,7 @@ def read_network(
         it was asked for is recorded on the network; how often it happened is not.
     sum_duplicates : bool
         Add up the weights of a pair that stands more than once instead of refusing it. A sum above
-        q-1 is refused, or clipped where that is asked for too.
+        q-1 is refused; with `clip` weights are added up first, then their sum is clipped.
 
     Returns
     -------

@@ -98,12 +98,12 @@ def _strip(parent: Element, goes: Callable[[Element], bool]) -> None:
 def _graph(root: Element, path: Path) -> Any:
     import networkx as nx
 
+    declared = _declared(root, path)
     text = ElementTree.tostring(root, encoding="unicode")
     try:
         graph = nx.parse_graphml(text, force_multigraph=True)
     except nx.NetworkXError as error:
         raise InvalidNetworkError(f"file must be GraphML; got {path}: {error}") from None
-    declared = {node.get("id") for node in _all(root, "node")}
     for number, edge in enumerate(_all(root, "edge"), 1):
         for end in (edge.get("source"), edge.get("target")):
             if end not in declared:
@@ -111,3 +111,15 @@ def _graph(root: Element, path: Path) -> Any:
                     f"node must be declared; got {shown(end)} in edge {number} of {path}"
                 )
     return graph
+
+
+def _declared(root: Element, path: Path) -> set[str | None]:
+    """Ids of the nodes; networkx would make one node of two."""
+    ids: set[str | None] = set()
+    for node in _all(root, "node"):
+        if node.get("id") in ids:
+            raise InvalidNetworkError(
+                f"node must be declared once; got {shown(node.get('id'))} twice in {path}"
+            )
+        ids.add(node.get("id"))
+    return ids

@@ -103,7 +103,7 @@ def _read(text: str, name: str) -> Fraction:
     except ZeroDivisionError:
         pass
     raise InvalidPrivacyError(
-        f'{name} must be a decimal such as "0.1" or a fraction such as "7/3"; '
+        f'{name} must be a decimal such as "0.1", no exponent, or a fraction such as "7/3"; '
         f"got {text[:LONGEST_TEXT]!r}"
     )
 

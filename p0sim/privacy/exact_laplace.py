@@ -146,7 +146,8 @@ def _measurement(size: int, scale: float) -> Any:
         from opendp.mod import enable_features
     except ImportError:
         raise InvalidPrivacyError(
-            "a release needs OpenDP, which is not installed: pip install 'p0sim[release]'"
+            "a release needs OpenDP, which is not installed: install the extra release, "
+            "pip install -e '.[release]'"
         ) from None
     enable_features("contrib")
     domain = vector_domain(atom_domain(T="i64"), size=size)

@@ -2,8 +2,14 @@ r"""What the releases of one network have cost: a text file beside it that is on
 
 Each line is a JSON object. A release's line begins with its epsilon and is on disk before any
 noise is drawn, so a release that is killed counts as spent. Epsilons are exact fractions and add
-up: basic composition. The running total in each line shows a line that was taken out. The first
-line says this; a line with a budget, once set, binds all later releases.
+up: basic composition. The first line says this; a line with a budget, once set, binds all later
+releases, and a second one with another budget is refused when it is read.
+
+The ledger keeps a curator from slips, not from himself. The running total in each line shows a
+line that was changed, or taken out from between others. Nothing shows lines that were taken off
+the end, a budget line that was, or a ledger that was deleted or written anew as a whole. It stands
+beside the one file it is named after: another name, a copy or a hard link of the data has a ledger
+of its own, with nothing spent.
 
 A line that a crash cut off counts as spent if its epsilon can be read. If not, nothing more is
 released until somebody writes down what was asked, if only as ``{"epsilon": "0.5"``: the draw
@@ -64,7 +70,9 @@ class Ledger:
 
 
 def ledger_of(network: str | Path) -> Path:
-    """The ledger of a network file: beside the file itself, whatever link led to it.
+    """The ledger of a network file: beside the file itself, whatever symbolic link led to it.
+
+    Another name, a copy or a hard link of the same data is another file with another ledger.
 
     Examples
     --------
@@ -81,7 +89,8 @@ def read_ledger(path: str | Path) -> Ledger:
     Raises
     ------
     InvalidPrivacyError
-        If a line cannot be understood or a total does not fit: spending must not be lost.
+        If a line cannot be understood, a total does not fit or a second budget is another one than
+        the first: spending must not be lost.
     CannotWriteError
         If the folder it would stand in does not exist.
     """
@@ -162,14 +171,22 @@ def _with_line(ledger: Ledger, line: str, place: str) -> Ledger:
     if "epsilon" in fields:
         return _with_entry(ledger, fields, place)
     if "budget" in fields:
-        budget = _number(fields["budget"], "budget", place)
-        return Ledger(ledger.path, ledger.entries, budget)
+        return _with_budget(ledger, _number(fields["budget"], "budget", place), place)
     if fields.get("format") == FORMAT:
         return ledger
     raise InvalidPrivacyError(
         f'{place} is cut off or damaged: write {{"epsilon": "E"}} there, with the epsilon E that '
         "was asked; without it spending could be lost"
     )
+
+
+def _with_budget(ledger: Ledger, budget: Fraction, place: str) -> Ledger:
+    if ledger.budget not in (None, budget):
+        raise InvalidPrivacyError(
+            f"budget must stay {exact_text(Fraction(ledger.budget or 0))}, as it was first set; "
+            f"got {exact_text(budget)} in {place}"
+        )
+    return Ledger(ledger.path, ledger.entries, budget)
 
 
 def _with_entry(ledger: Ledger, fields: Mapping[str, Any], place: str) -> Ledger:

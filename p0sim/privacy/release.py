@@ -235,19 +235,26 @@ class ReleasePlan:
             versions=versions_in_use(),
         )
 
-    def carry_out(self, output: str | None = None) -> Release | FlippedRelease:
-        """Enter the release in its ledger, then draw it.
+    def carry_out(self) -> Release | FlippedRelease:
+        """Enter the release in its ledger, then draw it."""
+        self.enter()
+        return self.draw_once()
+
+    def enter(self, output: str | None = None) -> None:
+        """Enter the release in its ledger, if it has one: from here on it counts as spent.
 
         Parameters
         ----------
         output : str, optional
             Folder that it is for: the ledger says so.
         """
-        record = self.record
         if self.ledger is not None:
-            facts = {"mechanism": record.mechanism, "q": record.q, "n": record.n, "output": output}
-            spend(self.ledger, self.epsilon, self.budget, **facts)
-        return _released(record, *self.draw.make(), self.network.nodes)
+            facts = {"mechanism": self.draw.mechanism, "q": self.network.q, "n": self.network.n}
+            spend(self.ledger, self.epsilon, self.budget, **facts, output=output)
+
+    def draw_once(self) -> Release | FlippedRelease:
+        """Draw what was entered; each further draw would cost epsilon again."""
+        return _released(self.record, *self.draw.make(), self.network.nodes)
 
 
 def plan_release(
@@ -267,7 +274,7 @@ def plan_release(
     """
     loss = exact_epsilon(epsilon)
     allowed = None if budget is None else exact_epsilon(budget, "budget").value
-    if mechanism not in PREPARE:
+    if not isinstance(mechanism, str) or mechanism not in PREPARE:
         raise InvalidPrivacyError(
             f"mechanism must be one of {', '.join(PREPARE)}; got {mechanism!r}"
         )

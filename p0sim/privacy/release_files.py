@@ -7,17 +7,17 @@ import io
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from p0sim.arrays import IntVector
 from p0sim.durable import sync_folder, write_synced
 from p0sim.errors import CannotWriteError, InvalidNetworkError, InvalidPrivacyError
-from p0sim.model.bidegree import BiDegree
+from p0sim.model.bidegree import BiDegree, largest_degree
 from p0sim.privacy.exact_epsilon import exact_epsilon
 from p0sim.privacy.noisy_bidegree import NoisyBiDegree
 from p0sim.privacy.release_record import ReleaseRecord, record_from_json
@@ -86,6 +86,7 @@ def read_columns(path: Path) -> Columns:
         raise InvalidNetworkError(f"{path} must start with {','.join(HEADER)}; got {got!r}")
     for line, row in rows[1:]:
         _require_row(row, f"in row {line} of {path}")
+    _require_different([(line, row[0]) for line, row in rows[1:]], path)
     nodes = tuple(row[0] for _, row in rows[1:])
     out_degree, in_degree = (np.array([int(r[k]) for _, r in rows[1:]], np.int64) for k in (1, 2))
     return nodes, out_degree, in_degree
@@ -140,6 +141,9 @@ def write_files(
 @contextmanager
 def new_folder(directory: str | Path) -> Iterator[Path]:
     """A folder beside its final place, which it takes when all is written.
+
+    Until then it is .NAME.PID.partial. A process that is killed leaves it behind, without the
+    release or with it: one whose process is gone may be deleted.
 
     Raises
     ------
@@ -197,11 +201,26 @@ def _refusals(directory: Path) -> Iterator[None]:
         ) from error
 
 
-def _without_noise(*degrees: Any, source: Path) -> BiDegree:
+def _without_noise(
+    out_degree: IntVector, in_degree: IntVector, q: int, nodes: Sequence[str], source: Path
+) -> BiDegree:
+    # what noise cannot explain is refused first, as it is
+    NoisyBiDegree(out_degree, in_degree, q, 1.0, nodes)
+    largest_degree(len(nodes), q)
     try:
-        return BiDegree(*degrees, source=source)
+        return BiDegree(out_degree, in_degree, q, nodes, source=source)
     except InvalidNetworkError as error:
         raise InvalidNetworkError(f"{error}; degrees with noise need epsilon") from None
+
+
+def _require_different(labels: Iterable[tuple[int, str]], path: Path) -> None:
+    first: dict[str, int] = {}
+    for line, label in labels:
+        if first.setdefault(label, line) != line:
+            raise InvalidNetworkError(
+                f"nodes must be different; got {label!r} in rows {first[label]} and {line} "
+                f"of {path}"
+            )
 
 
 def _require_row(row: Sequence[str], place: str) -> None:

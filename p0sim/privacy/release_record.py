@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -109,7 +109,9 @@ def record_from_json(text: str) -> ReleaseRecord:
         If a key is missing or its value cannot be; the numbers of the law are kept unchecked.
     """
     try:
-        fields = json.loads(text)
+        fields = json.loads(text, object_pairs_hook=_once_each)
+    except InvalidPrivacyError:
+        raise
     except ValueError:
         raise InvalidPrivacyError("release.json must be JSON, as it was written") from None
     if not isinstance(fields, dict):
@@ -117,7 +119,9 @@ def record_from_json(text: str) -> ReleaseRecord:
     law = {name: fields.pop(name) for name in list(fields) if name not in KINDS}
     _check_fields(fields)
     said = {name: fields[name] for name in ReleaseRecord.__dataclass_fields__ if name in fields}
-    return ReleaseRecord(law=law, **said)
+    record = ReleaseRecord(law=law, **said)
+    _check_words(fields, record)
+    return record
 
 
 def versions_in_use() -> dict[str, str]:
@@ -143,6 +147,27 @@ def _check_fields(fields: Mapping[str, Any]) -> None:
     _require(fields, "format", fields["format"] == FORMAT, f"must be {FORMAT}")
     _require(fields, "n", fields["n"] >= MIN_NODES, f"must be at least {MIN_NODES}")
     _require(fields, "ledger", fields["ledger"] in LEDGERS, f"must be one of {', '.join(LEDGERS)}")
+
+
+def _check_words(fields: Mapping[str, Any], record: ReleaseRecord) -> None:
+    """Refuse another promise than the one that this mechanism keeps."""
+    words = {
+        "unit_of_privacy": record.unit_of_privacy,
+        "public": PUBLIC,
+        "not_covered": NOT_COVERED,
+    }
+    for name, text in words.items():
+        _require(fields, name, fields[name] == text, f"must be {text!r}")
+
+
+def _once_each(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, unless a key stands twice: readers would differ on which of them holds."""
+    fields: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in fields:
+            raise InvalidPrivacyError(f"release.json must say {name} once; got it twice")
+        fields[name] = value
+    return fields
 
 
 def _require(fields: Mapping[str, Any], name: str, holds: bool, rule: str) -> None:

@@ -187,7 +187,10 @@ def test_where_no_estimate_exists_the_node_and_both_ways_on_are_named(folder):
     done = p0sim("fit", "silent.csv", "--q", 3, "--no-noise", folder=folder)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: out-degree of a is 0")
-    assert done.stderr.endswith("to go on: --boundary extend or --ridge auto\n")
+    assert done.stderr.endswith(
+        "to go on: either --boundary extend (for little or no noise) or --ridge auto (for sparse "
+        "degrees with noise)\n"
+    )
     assert done.stderr.count("\n") == 1
     extended = told("fit", "silent.csv", "--q", 3, "--no-noise", "--boundary", "extend")
     assert "Forced to -inf: alpha of 1 node: a" in extended
@@ -203,7 +206,41 @@ def test_existence_says_no_with_exit_code_1_and_all_nodes(folder):
     lines = done.stdout.splitlines()
     assert lines[0].startswith("no estimate exists: out-degree of a is 0")
     assert lines[1] == "nodes: a"
-    assert lines[2] == "to go on: p0sim fit with --boundary extend or --ridge auto"
+    assert lines[2] == (
+        "to go on: p0sim fit with --boundary extend (for little or no noise) or --ridge auto (for "
+        "sparse degrees with noise)"
+    )
+
+
+@pytest.mark.parametrize("degree", [0, 6])
+def test_existence_names_no_way_that_must_fail(folder, degree):
+    write_degrees("ends.csv", [degree] * 4, [degree] * 4, list("abcd"))
+    done = call("existence", "ends.csv", "--q", 3, "--no-noise")
+    assert done.stdout.splitlines()[2] == "neither --boundary extend nor --ridge auto can go on"
+    for way in (("--boundary", "extend"), ("--ridge", "auto")):
+        refused("fit", "ends.csv", "--q", 3, "--no-noise", *way)
+
+
+def test_totals_are_compared_in_numbers_that_do_not_wrap(folder):
+    """2^63 - 1 twice against -2: both are -2 in 64 bits."""
+    write_degrees("wrap.csv", [2**63 - 1, 2**63 - 1, 0], [-2, 0, 0], list("abc"))
+    assert f"got {2**64 - 2}, -2" in refused("fit", "wrap.csv", "--q", 3)
+
+
+def test_a_network_with_forced_nodes_is_told_to_be_too_heavy(folder):
+    """Half of 40 nodes far below 0: the noise there is lost. Sums by hand."""
+    nodes, degrees = [f"v{k}" for k in range(40)], [-10] * 20 + [10] * 20
+    write_degrees("sparse.csv", degrees, degrees, nodes)
+    given = ("--q", 2, "--epsilon", "1", "--boundary", "extend")
+    lines = told("synthesize", "sparse.csv", "-o", "edges.csv", *given)
+    assert "Released: 0 by out-degrees,\n0 by in-degrees" in lines
+    assert "negative noise is lost. Prefer --ridge auto." in lines
+    shown = told("fit", "sparse.csv", *given)
+    assert "not trustworthy here" in shown
+
+
+def test_a_network_without_forced_nodes_is_not(folder):
+    assert "Expected total" not in told("synthesize", "rel", "-o", "edges.csv")
 
 
 def test_a_synthetic_network_reads_back_with_the_labels_of_the_release(folder):

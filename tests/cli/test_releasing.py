@@ -173,6 +173,7 @@ def test_check_spends_and_writes_nothing(folder, output):
         ({"epsilon": "-1"}, "epsilon must be positive and finite; got -1"),
         ({"epsilon": "nan"}, "epsilon must be positive and finite; got nan"),
         ({"epsilon": "1_0"}, "epsilon must be a decimal"),
+        ({"epsilon": "1e-3"}, 'a decimal such as "0.1", no exponent, or'),
         ({"epsilon": "0.0000001"}, "epsilon must be at least 1e-06"),
         ({"q": 1}, "q must be at least 2; got 1"),
         ({"q": 2}, "row 2"),
@@ -219,6 +220,21 @@ def test_clip_is_recorded_without_a_count(folder):
     records = [(folder / name / "release.json").read_bytes() for name in ("out", "two")]
     assert records[0] == records[1]
     assert json.loads(records[0])["clip"] is True
+
+
+def test_weights_are_added_up_before_they_are_clipped(folder):
+    """5 and -4 are 1; clipped one by one they would be 2."""
+    (folder / "friends.csv").write_text(EDGES + "ann,cy,5\nann,cy,-4\n")
+    release("--clip", "--sum-duplicates", epsilon=NO_NOISE)
+    assert degrees(folder / "out")[1] == ["ann", "3", "2"]
+
+
+def test_q_is_written_as_a_whole_number(folder):
+    """3.0 is one; 3.5 is not."""
+    release("--check", q="3.0")
+    done = call(*options(q="3.5"))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "--q" in done.stderr
 
 
 def test_sum_duplicates_adds_up_when_asked(folder):
@@ -345,13 +361,39 @@ def test_a_release_killed_at_the_draw_counts_as_spent_and_leaves_no_degree(secre
     given = options("--budget", "1", epsilon="0.75", q=2**30)
     done = p0sim(*given, folder=secret, before=KILLED.format(name=name))
     assert done.returncode == (-signal.SIGKILL if name == "SIGKILL" else 130)
-    assert "Traceback" not in done.stderr
+    assert done.stderr == (
+        "" if name == "SIGKILL" else "interrupted; epsilon 0.75 counts as spent\n"
+    )
     assert not (secret / "out").exists()
     assert holders_of_true_degrees(secret) == []
     assert read_ledger(secret / "friends.csv.ledger").spent == Fraction(3, 4)
     assert "what is left of the budget 1; got 0.75" in refused(epsilon="0.75", q=2**30)
     release(epsilon="0.25", q=2**30)
     assert names(secret / "out") == {"degrees.csv", "release.json"}
+
+
+FULL = """
+from p0sim.privacy import release_files
+def full(path, text):
+    raise OSError(28, "No space left on device")
+release_files.write_synced = full
+"""
+
+
+def test_a_disk_that_is_full_after_the_draw_says_what_is_spent(folder):
+    done = p0sim(*options(), folder=folder, before=FULL)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "error: out cannot be written: No space left on device; epsilon 0.5 counts as spent\n"
+    )
+    assert read_ledger(folder / "friends.csv.ledger").spent == Fraction(1, 2)
+    assert "out" not in names(folder)
+
+
+@pytest.mark.parametrize("command", ["release", "ledger"])
+def test_help_says_that_another_name_is_another_ledger(command):
+    said = " ".join(call(command, "--help").stdout.split())
+    assert "hard link" in said
 
 
 @pytest.mark.slow
@@ -399,6 +441,7 @@ def test_without_opendp_a_release_says_what_is_missing(folder):
     done = p0sim(*options(), folder=folder, before=before)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "error: a release needs OpenDP, which is not installed: pip install 'p0sim[release]'\n"
+        "error: a release needs OpenDP, which is not installed: install the extra release, "
+        "pip install -e '.[release]'\n"
     )
     assert names(folder) == {"friends.csv", "nodes.txt"}

@@ -301,8 +301,31 @@ def test_the_plain_refusal_names_both_ways_on():
     refusal(lambda: p0.fit(degrees), "degree", 'boundary="extend"', "ridge=", error=NoEstimateError)
     with pytest.raises(NoEstimateError) as caught:
         p0.fit(degrees)
-    assert caught.value.hint == 'to go on: boundary="extend" or ridge="auto"'
+    assert caught.value.hint == (
+        'to go on: either boundary="extend" (for little or no noise) or ridge="auto" (for sparse '
+        "degrees with noise)"
+    )
     assert "extend" not in caught.value.reason
+
+
+@pytest.mark.parametrize("weight", [0, 1])
+def test_no_way_on_is_named_where_none_is(weight):
+    """Nothing, or everything: no arc is left to fit, and nothing stops the common level."""
+    degrees = p0.bidegree(weight * (1 - np.eye(4, dtype=int)), q=2)
+    for boundary in ("refuse", "extend"):
+        with pytest.raises(NoEstimateError) as caught:
+            p0.fit(degrees, boundary=boundary)
+        assert caught.value.ways == ()
+        assert "to go on" not in str(caught.value)
+
+
+def test_of_two_ways_on_only_those_that_work_are_named():
+    """After 3 left, 1 and 2 are a pair alone: no extended estimate. Control: both work."""
+    degrees = p0.BiDegree([1, 1, 0], [1, 1, 0], q=3)
+    with pytest.raises(NoEstimateError) as caught:
+        p0.fit(degrees)
+    assert [way.partition(" ")[0] for way in caught.value.ways] == ['ridge="auto"']
+    p0.fit(degrees, ridge="auto")
 
 
 def test_boundary_is_one_of_two_words():

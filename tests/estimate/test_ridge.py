@@ -9,7 +9,7 @@ from scipy.optimize import brentq, minimize
 import p0sim as p0
 from p0sim.errors import NoEstimateError
 from p0sim.estimate.margins import treat_margins
-from p0sim.estimate.ridge import choose_ridge
+from p0sim.estimate.ridge import check_total, choose_ridge, ridge_range
 from tests.oracles import examples
 from tests.oracles import ridge as oracle
 from tests.oracles.covariance import laplace_variance
@@ -75,7 +75,7 @@ def test_a_small_penalty_tends_to_the_plain_estimate():
 def test_a_large_penalty_leaves_the_level_alone():
     """All nodes alike: mu(x) is the mean weight, q = 2, so x is its logit."""
     weights = sparse_network(20, 2, 1)
-    fit = p0.fit(p0.bidegree(weights, q=2), ridge=1e9)
+    fit = p0.fit(p0.bidegree(weights, q=2), ridge=2e8)
     mean = weights.sum() / (20 * 19)
     np.testing.assert_allclose(fit.alpha, np.log(mean / (1 - mean)), atol=1e-6)
     np.testing.assert_allclose(fit.beta, 0, atol=1e-6)
@@ -134,11 +134,50 @@ def test_a_total_at_its_end_is_refused(ridge):
         )  # fmt: skip
 
 
-@pytest.mark.parametrize("ridge", [1e-6, 1e-3])
+@pytest.mark.parametrize("ridge", [0.03, 0.3])
 def test_margins_beyond_their_range_send_parameters_far_away(ridge):
     """Row 1 misses 9: alpha_1 - mean = -9/lambda, its expectation being 0."""
     fit = p0.fit(([-9, 6, 8, 9, 7], [3, 5, 4, 4, 5]), q=4, epsilon=1.0, ridge=ridge)
     assert ridge * (fit.alpha[0] - fit.alpha.mean()) == pytest.approx(-9, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("epsilon", [1e-5, 1e-3, 0.1, None])
+@pytest.mark.parametrize("q", [2, 5, 1000])
+def test_both_ends_of_the_range_of_lambda_are_solved(q, epsilon, seed):
+    """Noise far beyond the range, silent nodes, full ones; any warning is an error."""
+    rng = np.random.default_rng(seed)
+    weights = rng.binomial(q - 1, rng.choice([0.05, 0.5]), (12, 12))
+    weights[3], weights[:, 5] = 0, q - 1
+    np.fill_diagonal(weights, 0)
+    sides = weights.sum(axis=1), weights.sum(axis=0)
+    if epsilon is not None:
+        noise = examples.laplace_noise(24, q, epsilon, rng)
+        noise[:4] += max(weights.sum() // 4 - noise.sum() // 4, 0)
+        sides = sides[0] + noise[:12], sides[1] + noise[12:]
+    margins = treat_margins(*sides)
+    if not check_total(margins, q).exists:
+        return
+    for ridge in ridge_range(margins, q):
+        fit = p0.fit(sides, q=q, epsilon=epsilon, ridge=ridge)
+        assert np.isfinite(fit.conf_int().to_numpy()).all()
+
+
+@pytest.mark.parametrize("bad", [1e300, 1e160, 1e100, 1e20, 1e-300, 1e-12])
+def test_a_lambda_that_floats_cannot_follow_is_refused(bad):
+    """q = 2: V = 1/4, so 2.5e-8..2.5e8."""
+    degrees = p0.BiDegree([0, 2, 2, 3], [2, 2, 2, 1], q=2)
+    refusal(
+        lambda: p0.fit(degrees, ridge=bad), "ridge must lie in 2.5e-08..2.5e+08", f"got {bad:g}"
+    )
+
+
+def test_the_least_lambda_grows_with_what_lies_beyond_the_range():
+    """Row 1 misses 9, q = 4: 3 * 9/1000."""
+    sides = [-9, 6, 8, 9, 7], [3, 5, 4, 4, 5]
+    refusal(
+        lambda: p0.fit(sides, q=4, epsilon=1.0, ridge=0.026), "ridge must lie in 0.027..", "0.026"
+    )
 
 
 def test_separated_blocks_have_a_ridge_estimate():

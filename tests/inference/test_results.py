@@ -139,6 +139,11 @@ def test_labels_survive_from_a_file_to_the_results(tmp_path):
     assert fit.contrast("alpha[01]-alpha[é]")["estimate"].iloc[0] == fit.alpha[0] - fit.alpha[2]
 
 
+def test_the_generator_of_a_synthetic_network_may_be_given_by_place(fit):
+    one, other = (np.random.default_rng(9) for _ in range(2))
+    np.testing.assert_array_equal(fit.simulate(one), fit.simulate(rng=other))
+
+
 def test_synthetic_networks_come_from_the_fit(fit):
     """300 networks: mean degrees within 6 standard errors of the treated margins."""
     rng = np.random.default_rng(9)

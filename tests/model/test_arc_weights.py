@@ -90,5 +90,12 @@ def test_beyond_2_to_the_53_nothing_is_exact_any_more(beyond):
         refusal(lambda clip=clip: whole_weights(beyond, 3, place, clip=clip), "weight", "row 1")
 
 
+@pytest.mark.parametrize("kind", ["m8[ns]", "M8[s]"])
+def test_times_are_no_weights(kind):
+    for clip in (False, True):
+        values = np.array([1, 2], dtype=kind)
+        refusal(lambda clip=clip, v=values: whole_weights(v, 3, place, clip=clip), "whole", "row 1")
+
+
 def test_the_first_of_several_is_named():
     refusal(lambda: whole_weights(column("1", "5", "-1"), 3, place), "0..q-1 = 2", "'5'", "row 2")

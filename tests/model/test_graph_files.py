@@ -178,3 +178,8 @@ def test_packed_and_plain_files_agree(tmp_path):
     (tmp_path / "f.graphml.gz").write_bytes(gzip.compress(document().encode()))
     one, other = (p0.read_network(tmp_path / name, q=3) for name in ("f.graphml", "f.graphml.gz"))
     np.testing.assert_array_equal(one.toarray(), other.toarray())
+
+
+def test_a_node_that_is_declared_twice_is_refused(read):
+    text = document(nodes=NODES + '<node id="ann"/>')
+    refusal(lambda: read(text), "node must be declared once", "'ann' twice")

@@ -306,6 +306,16 @@ def test_parallel_arcs_are_summed_on_request_only():
         refusal(lambda network=network: p0.as_network(network, 2, sum_duplicates=True), "q-1 = 1")
 
 
+def test_sums_are_clipped_and_not_their_parts():
+    """5 - 4 = 1, 1 - 4 is below 0, and 2^53 a thousand and 24 times is 2^63, beyond int64."""
+    rows = [("a", "b", 5), ("a", "b", -4), ("b", "c", 1), ("b", "c", -4)]
+    rows += [("c", "a", 2**53)] * 1024
+    frame = pd.DataFrame(rows, columns=["source", "target", "weight"])
+    made = p0.as_network(frame, 3, clip=True, sum_duplicates=True)
+    assert made.bidegree().out_degree.tolist() == [1, 0, 2]
+    refusal(lambda: p0.as_network(frame, 3, sum_duplicates=True), "in 0..q-1 = 2; got 5", "row 1")
+
+
 def test_a_graph_with_some_weights_missing_is_refused():
     """networkx takes them for 1; a blank cell of a table is refused too."""
     built = graph()

@@ -116,7 +116,7 @@ def test_a_scale_out_of_reach_is_refused(epsilon):
 
 def test_without_opendp_one_line_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "opendp.measurements", None)
-    refusal(lambda: exact_laplace(4, 2, Fraction(1)), "needs OpenDP", "p0sim[release]")
+    refusal(lambda: exact_laplace(4, 2, Fraction(1)), "needs OpenDP", "pip install -e '.[release]'")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

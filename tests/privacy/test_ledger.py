@@ -166,6 +166,16 @@ def test_a_line_taken_out_or_changed_is_found(path):
     refusal(partial(read_ledger, path), "total must be 0.23 in line 3", "got 0.5")
 
 
+def test_a_second_budget_is_refused_when_it_is_read(path):
+    enter(path, "0.5", "1")
+    with path.open("a") as file:
+        file.write('{"budget": "2/2"}\n')
+    assert read_ledger(path).budget == 1
+    with path.open("a") as file:
+        file.write('{"budget": "10"}\n')
+    refusal(partial(enter, path, "0.1"), "budget must stay 1", "got 10 in line 5 of")
+
+
 def test_the_entry_is_on_disk_before_spending_returns(path, monkeypatch):
     synced = []
     monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle).st_ino))

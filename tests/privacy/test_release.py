@@ -162,6 +162,8 @@ def test_what_is_no_network_or_its_degrees_is_refused(make, words):
 def test_an_unknown_mechanism_is_refused():
     call = partial(p0.release, degrees(), 1, mechanism="gaussian")
     refusal(call, "mechanism must be one of laplace, edge_flip; got 'gaussian'")
+    call = partial(p0.release, degrees(), 1, mechanism=["a"])
+    refusal(call, "mechanism must be one of laplace, edge_flip; got ['a']")
 
 
 def test_edge_flip_needs_the_edges():
@@ -344,5 +346,6 @@ def test_without_opendp_everything_else_works_and_a_release_says_what_is_missing
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == (
-        "a release needs OpenDP, which is not installed: pip install 'p0sim[release]'\n"
+        "a release needs OpenDP, which is not installed: install the extra release, "
+        "pip install -e '.[release]'\n"
     )

@@ -93,7 +93,11 @@ TAMPERED = [
     ({"epsilon": "0.2"}, "scale in release.json must be 30"),
     ({"epsilon": 0.1}, "epsilon in release.json must be of the kind str"),
     ({"epsilon": "0"}, "epsilon in release.json must be positive"),
-    ({"q": 5}, "scale in release.json must be 80"),
+    ({"q": 5}, "unit_of_privacy in release.json must be"),
+    (
+        {"q": 5, "unit_of_privacy": "one edge's weight, anywhere in 0..4"},
+        "scale in release.json must be 80",
+    ),
     ({"q": 1}, "q must be at least 2"),
     ({"q": True}, "q in release.json must be of the kind int"),
     ({"n": 9}, "degrees.csv must have n = 9 rows"),
@@ -111,6 +115,9 @@ TAMPERED = [
     ({"clip": 3}, "clip in release.json must be of the kind bool"),
     ({"path": "friends.csv"}, "path in release.json must be None"),
     ({"law": {}}, "law in release.json must be None"),
+    ({"unit_of_privacy": "one node"}, "unit_of_privacy in release.json must be"),
+    ({"public": "nothing"}, "public in release.json must be 'n, the node list, q and epsilon'"),
+    ({"not_covered": "nothing"}, "not_covered in release.json must be"),
 ]
 
 
@@ -119,6 +126,13 @@ def test_a_record_that_does_not_go_together_is_refused(folder, change, words):
     path = folder / "release.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     refusal(partial(p0.read_release, folder), words)
+
+
+@pytest.mark.parametrize("key", ["epsilon", "opendp"])
+def test_a_record_that_says_a_key_twice_is_refused(folder, key):
+    path = folder / "release.json"
+    path.write_text(path.read_text().replace(f'"{key}": ', f'"{key}": "1", "{key}": '))
+    refusal(partial(p0.read_release, folder), f"release.json must say {key} once")
 
 
 @pytest.mark.parametrize("key", sorted(KEYS))
@@ -191,6 +205,12 @@ def test_degrees_that_only_noise_gives_ask_for_epsilon(save):
     refusal(partial(p0.read_degrees, save(ROWS), q=4), "in_degree", "noise need epsilon")
 
 
+@pytest.mark.parametrize(("q", "words"), [(1, "q must be at least 2"), (2**41 + 1, "2**41")])
+def test_what_noise_does_not_explain_is_refused_without_that_advice(save, q, words):
+    message = refusal(partial(p0.read_degrees, save(ROWS.replace("-1", "1")), q=q), words)
+    assert "epsilon" not in message
+
+
 def test_noise_is_never_ignored_in_silence(save):
     """Totals 7 and 6: no network has them."""
     d = p0.read_degrees(save(ROWS.replace("-1", "0")), q=4)
@@ -209,7 +229,7 @@ def test_a_degree_that_is_no_whole_number_is_refused_with_its_row(save, cell):
         ("", "must start with node,out_degree,in_degree"),
         ("ann,1,2\nbob,2,1\ncy,0,0\n", "must start with node,out_degree,in_degree; got 'ann,1,2'"),
         (ROWS + "dan,1\n", "a row must have 3 cells; got 2 in row 5"),
-        (ROWS + "ann,1,1\n", "nodes must be different; got 'ann' twice"),
+        (ROWS + "ann,1,1\n", "nodes must be different; got 'ann' in rows 2 and 5 of"),
         (ROWS + '"dan,1,1\n', "degree file must be readable"),
         (b"\xff\xfe", "degree file must be readable"),
         ("node,out_degree,in_degree\nann,1,1\nbob,1,1\n", "n must be at least 3"),
