@@ -24,6 +24,7 @@ def test_missing_files_and_directories_are_refused(suffix, tmp_path):
 @pytest.mark.parametrize(
     "content",
     [b"", b"\0\1\2\3", b"\x1f\x8b", gzip.compress(PLAIN)[:-9], gzip.compress(b"\xff\xfe")],
+    ids=["empty", "noise", "gzip's name", "cut gzip", "no UTF-8"],
 )
 def test_broken_files_are_refused(suffix, content, tmp_path):
     path = tmp_path / f"broken{suffix}"
