@@ -27,6 +27,8 @@ HEADINGS = {
 }
 SHARES = ("exists", "noise_share")
 SHOWN_OF_DATASETS = ["name", "n", "q", "arcs", "title"]
+TABLE_2 = {"average_degree": "2E/V"}
+TABLE_2_DECIMALS = {"2E/V": 4, "clustering": 4, "diameter": 0}
 FACTS = ("title", "n", "q", "arcs", "weight", "transformation", "citation", "source", "licence")
 WIDTH, INDENT = 92, 16
 
@@ -79,20 +81,30 @@ def explore(
 def datasets(
     name: Annotated[str | None, typer.Argument(help="One of them, in full.")] = None,
 ) -> None:
-    """List the networks inside the package, or describe one: source, citation, licence.
+    """List the networks and graphs inside the package, or describe one: source, licence.
+
+    Every figure of a graph is computed from the graph: clustering is the global transitivity, the
+    diameter is inf where some nodes are not connected.
 
     Example: p0sim datasets fraternity
     """
-    from p0sim.datasets import describe_networks
-
     if name is None:
-        print_frame(describe_networks()[SHOWN_OF_DATASETS])
-        print("\nOne in full: p0sim datasets NAME. In Python: p0sim.load_network(NAME).")
+        _print_datasets()
         return
     entry = _entry(name)
     print(name)
     for fact in FACTS:
         _print_fact(fact, entry[fact])
+
+
+def _print_datasets() -> None:
+    from p0sim.datasets import describe_graphs, describe_networks
+
+    print_frame(describe_networks()[SHOWN_OF_DATASETS])
+    print("\nUndirected graphs:")
+    print_frame(describe_graphs().rename(columns=TABLE_2), TABLE_2_DECIMALS)
+    print("\nOne in full: p0sim datasets NAME.")
+    print("In Python: p0sim.load_network(NAME), p0sim.load_graph(NAME).")
 
 
 def _told(rows: Iterable[Row], reps: int) -> Iterator[Row]:

@@ -18,6 +18,7 @@ def main() -> None:
         fitting,
         looking,
         plotting,
+        recommending,
         releasing,
         running,
     )

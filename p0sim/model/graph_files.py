@@ -1,4 +1,4 @@
-"""Directed graphs in GraphML files, read by networkx."""
+"""Graphs in GraphML files, read by networkx."""
 
 from __future__ import annotations
 
@@ -22,6 +22,23 @@ NUMBERS = ("int", "integer", "long", "float", "double")
 def arcs_of_graphml(path: Path) -> Arcs:
     """Arcs of a directed GraphML graph, in the order of the file.
 
+    Raises
+    ------
+    InvalidNetworkError
+        If it cannot be read or is no directed graph; the rules of arcs are not checked yet.
+    """
+    arcs, directed = edges_of_graphml(path)
+    if not directed:
+        raise InvalidNetworkError(
+            f'graph must be directed; got {path} with edgedefault="undirected" (write each arc, '
+            'or both of an edge, with edgedefault="directed")'
+        )
+    return arcs
+
+
+def edges_of_graphml(path: Path) -> tuple[Arcs, bool]:
+    """Edges of a GraphML graph in the order of the file, and whether they are directed.
+
     networkx would drop an edge whose id another has, read 1_0 as 10, leave the default of a weight
     aside and forget a second graph. So each edge gets its number as id first, weights become text,
     and what is neither node, edge nor weight goes.
@@ -29,21 +46,17 @@ def arcs_of_graphml(path: Path) -> Arcs:
     Raises
     ------
     InvalidNetworkError
-        If it cannot be read or is no directed graph; the rules of arcs are not checked yet.
+        If it cannot be read; the rules of edges are not checked yet.
     """
     root = _root(path)
     default = _leave_weights_only(root, path)
     graph = _graph(root, path)
-    if not graph.is_directed():
-        raise InvalidNetworkError(
-            f'graph must be directed; got {path} with edgedefault="undirected" (write each arc, '
-            'or both of an edge, with edgedefault="directed")'
-        )
     edges = sorted(graph.edges(keys=True, data="weight", default=default), key=lambda e: e[2])
     source, target, number, weight = (objects(edge[k] for edge in edges) for k in range(4))
     if default is None and all(value is None for value in weight):
         weight = np.ones(len(edges), dtype=np.int64)
-    return Arcs(source, target, weight, lambda k: f"in edge {number[k]} of {path}", list(graph))
+    arcs = Arcs(source, target, weight, lambda k: f"in edge {number[k]} of {path}", list(graph))
+    return arcs, graph.is_directed()
 
 
 def _root(path: Path) -> Element:
