@@ -8,15 +8,25 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from p0sim.errors import InvalidStudyError
-from p0sim.experiments import private_p0
+from p0sim.experiments import latent_space, link_prediction, private_p0
 from p0sim.experiments.custom import CustomExperiment
+from p0sim.experiments.latent_space import LatentSpace
+from p0sim.experiments.link_prediction import LinkPrediction
 from p0sim.experiments.private_p0 import PrivateP0
 from p0sim.experiments.sections import StopSection
 from p0sim.experiments.sources import FORM, is_reference
 from p0sim.replicate import Cell, Experiment
 from p0sim.validation import nearest
 
-EXPERIMENTS = MappingProxyType({private_p0.NAME: PrivateP0})
+EXPERIMENTS: Mapping[str, type[PrivateP0] | type[LinkPrediction] | type[LatentSpace]] = (
+    MappingProxyType(
+        {
+            private_p0.NAME: PrivateP0,
+            link_prediction.NAME: LinkPrediction,
+            latent_space.NAME: LatentSpace,
+        }
+    )
+)
 
 
 class StudyExperiment(Experiment, Protocol):
@@ -67,7 +77,8 @@ def load_experiment(
     Parameters
     ----------
     reference : str
-        "private_p0", or "FILE.py:FUNCTION" for an experiment of the user's own.
+        "private_p0", "link_prediction", "latent_space", or "FILE.py:FUNCTION" for an experiment of
+        the user's own.
     sections : mapping
         The tables model, estimands, methods and measures as read.
     factors : collection of str
@@ -87,8 +98,9 @@ def load_experiment(
     >>> load_experiment("private-p0", {}, ["n"], Path())
     Traceback (most recent call last):
         ...
-    p0sim.errors.InvalidStudyError: [study] experiment must be private_p0 or \
-FILE.py:FUNCTION, for example "my_study.py:replicate"; got 'private-p0', did you mean 'private_p0'?
+    p0sim.errors.InvalidStudyError: [study] experiment must be private_p0, \
+link_prediction, latent_space or FILE.py:FUNCTION, for example "my_study.py:replicate"; \
+got 'private-p0', did you mean 'private_p0'?
     """
     if is_reference(reference):
         return CustomExperiment.from_sections(sections, factors, folder, reference, sources)
