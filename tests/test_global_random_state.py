@@ -77,18 +77,35 @@ def written(folder: Path) -> Path:
     return folder / "release"
 
 
+def square() -> object:
+    return p0.as_graph(np.array([[0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0]]))
+
+
+def registered() -> str:
+    return p0.register_protocol("ours", lambda graph, queries: np.ones((len(queries), 4))).name
+
+
+def pairs(folder: Path) -> Path:
+    path = folder / "pairs.csv"
+    path.write_text("source,target\na,b\nb,c\nc,a\n")
+    return path
+
+
 CALLS: dict[str, Callable[[Path], object]] = {
     "BiDegree": lambda _: p0.BiDegree(np.ones(3), np.ones(3), 2).out_degree,
     "FlippedBiDegree": lambda _: p0.FlippedBiDegree([3, 1, 2], [2, 2, 2], 3, 1).unbiased_margins(),
+    "Graph": lambda _: square().degree,
     "Network": lambda _: p0.as_network(network(), q=3).bidegree().in_degree,
     "NoisyBiDegree": lambda _: p0.simulate_release(degrees(), 2, rng=rng()).out_degree,
     "P0Model": lambda _: (network(), model().fisher_information(), model().s_matrix()),
     "P0Results": lambda _: (p0.fit(degrees()).tidy(), p0.fit(degrees()).simulate(rng=rng())),
     "Study": lambda folder: ran(folder).estimates,
     "StudyResults": lambda folder: looked_at(ran(folder)),
+    "as_graph": lambda _: square().degree,
     "as_network": lambda _: p0.as_network(network(), q=3).weights.toarray(),
     "bidegree": lambda _: p0.bidegree(network(), q=3).out_degree,
     "denoise": lambda _: p0.denoise(p0.simulate_release(degrees(), 2, rng=rng())).out_degree,
+    "describe_graphs": lambda _: p0.describe_graphs(),
     "describe_networks": lambda _: p0.describe_networks(),
     "existence": lambda _: p0.existence(degrees()).exists,
     "explore": lambda _: explored(),
@@ -97,16 +114,21 @@ CALLS: dict[str, Callable[[Path], object]] = {
     ).estimates,
     "fit": lambda _: p0.fit(p0.simulate_release(degrees(), 20, rng=rng())).params,
     "linear_design": lambda _: model().theta,
+    "load_graph": lambda _: p0.load_graph("usair").degree,
     "load_network": lambda _: p0.load_network("fraternity").bidegree().out_degree,
     "merge_studies": merged,
     "open_study": lambda folder: p0.open_study(ran(folder).directory).replicates,
     "plot_degrees": lambda _: p0.plot_degrees(p0.fit(degrees())).get_suptitle(),
     "plot_exploration": lambda _: p0.plot_exploration(explored()).get_suptitle(),
     "plot_intervals": lambda _: p0.plot_intervals(p0.fit(degrees())).get_suptitle(),
+    "read_graph": lambda folder: p0.read_graph(pairs(folder)).degree,
     "read_network": lambda folder: p0.read_network(edges(folder), q=3).bidegree().out_degree,
+    "Recommendation": lambda _: p0.recommend(square(), "1", k=1, rng=rng()).nodes,
     "Release": lambda folder: released(folder).record,
     "read_degrees": lambda folder: p0.read_degrees(written(folder) / "degrees.csv", 3, "2").n,
     "read_release": lambda folder: p0.read_release(written(folder)).epsilon_text,
+    "recommend": lambda _: p0.recommend(square(), "1", k=1, rng=rng()).epsilon_realised,
+    "register_protocol": lambda _: registered(),
     "release": lambda folder: released(folder).record,
     "reproduce": lambda folder: p0.reproduce(
         ran(folder).directory, "n=12,L=0,epsilon=2", 1
