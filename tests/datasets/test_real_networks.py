@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -84,7 +85,7 @@ def test_q_as_listed_is_the_smallest_that_holds_the_weights(network_data):
         if q > 2:
             nodes = [str(k) for k in range(n)]
             path = file_of(network_data, name)
-            message = refusal(lambda: p0.read_network(path, q - 1, nodes), "weight")  # noqa: B023
+            message = refusal(partial(p0.read_network, path, q - 1, nodes), "weight")
             assert f"got '{q - 1}' in row " in message
 
 
