@@ -17,6 +17,7 @@ from p0sim.errors import P0SimError
 SIGNALS = [getattr(signal, n) for n in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, n)]
 RESUMABLE = (["run"], ["extend"])
 NOT_REPRODUCED, BAD_INPUT, NO_VALID_REPLICATE, OUT_OF_TIME = 1, 2, 3, 4
+Jobs = Annotated[int, typer.Option("-j", "--jobs", help="Workers; -1 is one a core.")]
 
 app = typer.Typer(
     name="p0sim",

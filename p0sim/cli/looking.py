@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from p0sim.cli.app import app, say
+from p0sim.cli.app import Jobs, app, say
 from p0sim.cli.words import print_frame
 
 COLUMNS_PAGE = "columns.md"
@@ -99,6 +99,7 @@ def report(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Report folder. [default: reports/NAME]")
     ] = None,
+    jobs: Jobs = -1,
 ) -> None:
     """Write tables, figures and the page of a study.
 
@@ -106,7 +107,7 @@ def report(
     """
     from p0sim.studies.reporting import make_report
 
-    print(make_report(directory, output))
+    print(make_report(directory, output, jobs))
 
 
 @app.command()

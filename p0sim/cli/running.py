@@ -13,6 +13,7 @@ from p0sim.cli.app import (
     NO_VALID_REPLICATE,
     NOT_REPRODUCED,
     OUT_OF_TIME,
+    Jobs,
     app,
     same_command,
     say,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 StudyPath = Annotated[Path, typer.Argument(help="Study file (TOML).")]
 Directory = Annotated[Path, typer.Argument(help="Results folder of a study.")]
-Jobs = Annotated[int, typer.Option("-j", "--jobs", help="Workers; -1 is one a core.")]
 BlockSize = Annotated[
     int | None, typer.Option(help="Replicates a block, instead of about 10 s of work.")
 ]
@@ -155,7 +155,7 @@ def run(
         "strict_version": strict_version,
     }
     results, summary = planned.run_and_tell(output, n_jobs=jobs, **options)
-    _end(results, summary, strict)
+    _end(results, summary, strict, jobs)
 
 
 @app.command()
@@ -192,7 +192,7 @@ def extend(
         keep_going=keep_going,
         strict_version=strict_version,
     )
-    _end(results, summary, strict)
+    _end(results, summary, strict, jobs)
 
 
 @app.command()
@@ -246,7 +246,7 @@ def _debug(task: Task) -> None:
         pdb.runcall(run_bare, task)
 
 
-def _end(results: StudyResults, summary: RunSummary, strict: bool) -> None:
+def _end(results: StudyResults, summary: RunSummary, strict: bool, jobs: int) -> None:
     """Say how a run ended, by words and exit code."""
     from p0sim.studies.progress import closing_line
 
@@ -255,7 +255,7 @@ def _end(results: StudyResults, summary: RunSummary, strict: bool) -> None:
     if not results.n_replicates:
         say("no replicate is there: nothing of the study falls to this shard")
     else:
-        report = results.write_report()
+        report = results.write_report(n_jobs=jobs)
         print(report.with_name("table.txt").read_text("utf-8"))
         print(f"Report: {report}")
     if summary.stopped:

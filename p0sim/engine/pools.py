@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import joblib
 
@@ -26,12 +26,15 @@ from p0sim.engine.worker import BlockResult, Task, lost_block, run_block
 from p0sim.errors import InvalidStudyError, name_some
 
 CONNECT_SECONDS = 15
+# Processes start in two or three seconds, the time of as many figures.
+FEWEST_SPREAD = 10
 # what every worker must share with us for numbers to agree
 LEFT_OVER = r"\d+ tasks (have been successfully executed|which were still being processed)"
 SHARED_PACKAGES = ("p0sim", "numpy", "scipy")
 
 Work: TypeAlias = Callable[[Task], BlockResult]
 Results: TypeAlias = Generator[BlockResult, None, None]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,45 @@ def open_pool(
             yield Pool(n_jobs, False, (), partial(_in_threads, work, n_jobs))
     else:
         yield Pool(n_jobs, True, (BrokenProcessPool,), partial(_in_processes, work, n_jobs))
+
+
+def spread(work: Callable[..., T], *arguments: Sequence[Any], n_jobs: int) -> list[T]:
+    """What `map` gives, from worker processes where they pay for their start.
+
+    Parameters
+    ----------
+    work : callable
+        Takes one of each of the arguments.
+    *arguments : sequences
+        All of one length.
+    n_jobs : int
+        At most so many processes; this one alone where there are fewer than `FEWEST_SPREAD` calls.
+
+    Returns
+    -------
+    list
+        Results in order. Warnings of the workers are given here, each once.
+
+    Examples
+    --------
+    >>> spread(pow, [2, 3], [3, 2], n_jobs=2)
+    [8, 9]
+    """
+    calls = list(zip(*arguments, strict=True))
+    if n_jobs == 1 or len(calls) < FEWEST_SPREAD:
+        return [work(*call) for call in calls]
+    parallel = joblib.Parallel(n_jobs=n_jobs, backend="loky", batch_size=1, max_nbytes=None)
+    ended = parallel(joblib.delayed(_with_warnings)(work, call) for call in calls)
+    for said in dict.fromkeys(one for _, warned in ended for one in warned):
+        warnings.warn(said, stacklevel=2)
+    return [result for result, _ in ended]
+
+
+def _with_warnings(work: Callable[..., T], call: tuple[Any, ...]) -> tuple[T, list[str]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = work(*call)
+    return result, [str(one.message) for one in caught]
 
 
 def _noted(tasks: Iterable[Task], under_way: dict[Block, Task]) -> Iterator[Task]:

@@ -9,11 +9,12 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
-import statsmodels.api as sm
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
+from statsmodels.regression.linear_model import OLS
+from statsmodels.tools.tools import add_constant
 
 from p0sim.arrays import FloatVector
 from p0sim.columns import WHOLE_FIT
@@ -232,7 +233,7 @@ def log_log_slope(x: FloatVector, y: FloatVector, level: float = 0.95) -> Slope 
     """
     if len(set(x.tolist())) < 2:
         return None
-    fit = sm.OLS(np.log(y), sm.add_constant(np.log(x))).fit()
+    fit = OLS(np.log(y), add_constant(np.log(x))).fit()
     if len(x) < 3:
         return Slope(float(fit.params[1]), math.nan, math.nan)
     lower, upper = fit.conf_int(1 - level)[1]

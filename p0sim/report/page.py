@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
@@ -49,6 +49,9 @@ MOST_REASONS = 40
 WIDE = 7
 
 
+Spread: TypeAlias = Callable[..., Iterable[Picture]]
+
+
 @dataclass(frozen=True)
 class Shown:
     """An exhibit, drawn.
@@ -63,7 +66,7 @@ class Shown:
     pictures: tuple[tuple[Drawing, Picture], ...]
 
 
-def write_report(material: Material, folder: Path) -> Path:
+def write_report(material: Material, folder: Path, spread: Spread = map) -> Path:
     """Write what a report is drawn from, then the report.
 
     Parameters
@@ -71,6 +74,8 @@ def write_report(material: Material, folder: Path) -> Path:
     material : Material
     folder : Path
         Made if it is not there; files of the same names are replaced.
+    spread : callable
+        As in `write_page`.
 
     Returns
     -------
@@ -78,16 +83,18 @@ def write_report(material: Material, folder: Path) -> Path:
         The page, index.html.
     """
     write_material(material, folder)
-    return write_page(folder)
+    return write_page(folder, spread)
 
 
-def write_page(folder: Path) -> Path:
+def write_page(folder: Path, spread: Spread = map) -> Path:
     """Draw a report from the files of its folder alone: the same bytes each time.
 
     Parameters
     ----------
     folder : Path
         As `p0sim.report.material.write_material` leaves it.
+    spread : callable
+        Draws the figures: `map`, or what shares the work among processes as map would do it.
 
     Returns
     -------
@@ -104,7 +111,7 @@ def write_page(folder: Path) -> Path:
     table = paper_table(material.performance, labels=material.labels)
     write_tables(table, folder)
     chosen = few_estimands(material)
-    shown = [draw(exhibit, folder) for exhibit in exhibits(chosen.material)]
+    shown = draw(exhibits(chosen.material), folder, spread)
     kinds = [part.exhibit.kind for part in shown]
     page = write_text(folder / PAGE, page_text(material, table, shown, chosen))
     write_text(folder / README, readme_text(material, table, kinds))
@@ -127,13 +134,27 @@ def write_text(path: Path, text: str) -> Path:
     return path
 
 
-def draw(exhibit: Exhibit, folder: Path) -> Shown:
-    """Draw every figure of an exhibit; the first becomes a file, too."""
-    first, *others = exhibit.drawings
-    _, png = save_figure(first.draw(), folder / exhibit.kind)
-    images = [png.read_bytes(), *(png_of(drawing.draw()) for drawing in others)]
-    pictures = map(picture_of, images)
-    return Shown(exhibit, tuple(zip(exhibit.drawings, pictures, strict=True)))
+def draw(exhibits: Sequence[Exhibit], folder: Path, spread: Spread) -> list[Shown]:
+    """Draw every figure; the first of each exhibit becomes a file, too."""
+    drawings = [drawing for exhibit in exhibits for drawing in exhibit.drawings]
+    stems = [
+        None if place else folder / exhibit.kind
+        for exhibit in exhibits
+        for place in range(len(exhibit.drawings))
+    ]
+    pictures = iter(spread(picture, drawings, stems))
+    return [
+        Shown(exhibit, tuple((drawing, next(pictures)) for drawing in exhibit.drawings))
+        for exhibit in exhibits
+    ]
+
+
+def picture(drawing: Drawing, stem: Path | None) -> Picture:
+    """Draw a figure for the page, and as STEM.pdf and STEM.png where there is a stem."""
+    if stem is None:
+        return picture_of(png_of(drawing.draw()))
+    _, png = save_figure(drawing.draw(), stem)
+    return picture_of(png.read_bytes())
 
 
 def page_text(material: Material, table: PaperTable, shown: Sequence[Shown], chosen: Chosen) -> str:

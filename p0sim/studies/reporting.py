@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 from p0sim.engine.files import writing
+from p0sim.engine.options import RunOptions
+from p0sim.engine.pools import spread
 from p0sim.performance.failures import group_failures
 from p0sim.report import page
 from p0sim.report.freshness import is_current
@@ -16,7 +19,7 @@ from p0sim.report.theory import distinct_fits
 from p0sim.studies.results import StudyResults, open_study
 
 
-def make_report(directory: str | Path, folder: str | Path | None = None) -> Path:
+def make_report(directory: str | Path, folder: str | Path | None = None, n_jobs: int = -1) -> Path:
     """Write the report of a study, or draw again one that is there.
 
     Parameters
@@ -25,6 +28,8 @@ def make_report(directory: str | Path, folder: str | Path | None = None) -> Path
         Results of a study; or a report, which is drawn from its own files without the results.
     folder : str or Path, optional
         Where the report goes; REPORTS/NAME where none is given.
+    n_jobs : int
+        Processes that draw figures where there are many; -1 is one a core.
 
     Returns
     -------
@@ -44,18 +49,23 @@ def make_report(directory: str | Path, folder: str | Path | None = None) -> Path
     """
     if holds_report(Path(directory)) and folder is None:
         with writing(Path(directory)):
-            return page.write_page(Path(directory))
-    return open_study(directory).write_report(folder)
+            return page.write_page(Path(directory), shared(n_jobs))
+    return open_study(directory).write_report(folder, n_jobs)
 
 
-def write_report(results: StudyResults, folder: Path) -> Path:
+def write_report(results: StudyResults, folder: Path, n_jobs: int) -> Path:
     """Write the report of a study, unless the folder already shows these results."""
     made_from = digest(results)
     if not is_current(folder, made_from):
         material = material_of(results, made_from)
         with writing(folder):
-            page.write_report(material, folder)
+            page.write_report(material, folder, shared(n_jobs))
     return folder / page.PAGE
+
+
+def shared(n_jobs: int) -> page.Spread:
+    """What draws the figures: this process, or several where there are many."""
+    return partial(spread, n_jobs=RunOptions(n_jobs=n_jobs).workers)
 
 
 def material_of(results: StudyResults, made_from: str) -> Material:

@@ -326,10 +326,11 @@ class StudyResults:
     def _labelled(self, options: dict[str, Any]) -> dict[str, Any]:
         return {"labels": self.labels, **options}
 
-    def write_report(self, folder: str | Path | None = None) -> Path:
+    def write_report(self, folder: str | Path | None = None, n_jobs: int = -1) -> Path:
         """Write tables, figures and a page; to `default_report` where no folder is given.
 
-        A folder that already shows these results is let be.
+        A folder that already shows these results is let be; `n_jobs` processes, -1 is one a core,
+        draw the figures where there are many.
 
         Returns
         -------
@@ -338,7 +339,7 @@ class StudyResults:
         """
         from p0sim.studies.reporting import write_report
 
-        return write_report(self, Path(folder or self.default_report))
+        return write_report(self, Path(folder or self.default_report), n_jobs)
 
     @property
     def default_report(self) -> Path:

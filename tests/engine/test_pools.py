@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import warnings
+
 import pandas as pd
 import pytest
 
 from p0sim.engine.options import RunOptions
-from p0sim.engine.pools import open_pool
+from p0sim.engine.pools import FEWEST_SPREAD, open_pool, spread
 from p0sim.errors import InvalidStudyError
 from tests.engine.fake import FakeExperiment, assert_same, frames, run
 
@@ -44,3 +47,26 @@ def test_a_scheduler_that_does_not_answer_is_one_line(tmp_path, monkeypatch):
         open_pool(options, note=print),
     ):
         pytest.fail("there are no workers")
+
+
+def process_and_double(number: int) -> tuple[int, int]:
+    """Which process did it, with a warning that is the same for all even numbers."""
+    warnings.warn("even" if number % 2 == 0 else f"{number} is odd", stacklevel=2)
+    return os.getpid(), 2 * number
+
+
+def test_work_spread_over_processes_comes_in_order_with_each_warning_once():
+    numbers = range(FEWEST_SPREAD)
+    with pytest.warns(UserWarning) as caught:
+        done = spread(process_and_double, numbers, n_jobs=2)
+    assert [double for _, double in done] == [2 * number for number in numbers]
+    assert os.getpid() not in {process for process, _ in done}
+    odd = [f"{number} is odd" for number in numbers if number % 2]
+    assert sorted(str(one.message) for one in caught) == sorted([*odd, "even"])
+
+
+@pytest.mark.parametrize(("n_calls", "n_jobs"), [(FEWEST_SPREAD - 1, 2), (FEWEST_SPREAD, 1)])
+def test_little_work_and_one_job_stay_in_this_process(n_calls, n_jobs):
+    with pytest.warns(UserWarning):
+        done = spread(process_and_double, range(n_calls), n_jobs=n_jobs)
+    assert {process for process, _ in done} == {os.getpid()}

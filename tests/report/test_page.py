@@ -7,12 +7,14 @@ import io
 import re
 import shutil
 from dataclasses import replace
+from functools import partial
 from html.parser import HTMLParser
 from itertools import pairwise
 
 import pytest
 from PIL import Image
 
+from p0sim.engine.pools import spread
 from p0sim.report.freshness import is_current
 from p0sim.report.material import FILES, RECORD
 from p0sim.report.page import DATA, TABLES, write_page, write_report
@@ -116,10 +118,10 @@ def test_further_slices_stand_in_parts_that_open(whole):
 
 
 @pytest.mark.slow
-def test_a_report_drawn_again_from_its_folder_is_the_same_bytes(whole, tmp_path):
+def test_a_report_drawn_again_from_its_folder_by_two_processes_is_the_same_bytes(whole, tmp_path):
     for name in (*FILES, RECORD):
         shutil.copy(whole / name, tmp_path)
-    write_page(tmp_path)
+    write_page(tmp_path, partial(spread, n_jobs=2))
     for path in whole.iterdir():
         assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
 
