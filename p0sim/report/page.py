@@ -35,7 +35,7 @@ TABLES = {
     "table.txt": "text",
 }
 DATA = {
-    "performance.csv": "every measure with its Monte Carlo error",
+    "performance.csv.gz": "every measure with its Monte Carlo error",
     "cells.csv": "the cells of the study",
     "qq.csv.gz": "quantiles of the standardised errors",
     "zipper.csv.gz": "intervals by centile",

@@ -48,6 +48,11 @@ def text_of(path):
     return (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
 
 
+def write_text(path, text):
+    raw = text.encode("utf-8")
+    path.write_bytes(gzip.compress(raw) if path.suffix == ".gz" else raw)
+
+
 @pytest.mark.parametrize("name", FRAME_NAMES)
 def test_every_number_and_text_is_the_printed_one(name, folder):
     frame, lines = getattr(read_material(folder), name), printed(folder / FILE_OF[name])
@@ -148,21 +153,22 @@ def test_a_missing_file_is_named(name, folder):
         (RECORD, "{", ""),
         (RECORD, '"seed"', '"sead"'),
         ("qq.csv.gz", "c000", "c000,"),
-        ("performance.csv", "n_failed", "n_filed"),
+        ("performance.csv.gz", "n_failed", "n_filed"),
         ("cells.csv", "100,100", "many,100"),
     ],
 )
 def test_a_damaged_file_is_refused_in_one_line(name, old, new, folder):
     text = text_of(folder / name)
     assert old in text
-    changed = text.replace(old, new).encode("utf-8")
-    (folder / name).write_bytes(gzip.compress(changed) if name.endswith(".gz") else changed)
+    write_text(folder / name, text.replace(old, new))
     with pytest.raises(InvalidStudyError, match=rf"{name} is damaged") as caught:
         read_material(folder)
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["qq.csv.gz", "zipper.csv.gz", "points.csv.gz"])
+@pytest.mark.parametrize(
+    "name", ["performance.csv.gz", "qq.csv.gz", "zipper.csv.gz", "points.csv.gz"]
+)
 @pytest.mark.parametrize("keep", [0.5, 0.99])
 def test_a_truncated_file_is_damaged(name, keep, folder):
     raw = (folder / name).read_bytes()
@@ -171,10 +177,10 @@ def test_a_truncated_file_is_damaged(name, keep, folder):
         read_material(folder)
 
 
-@pytest.mark.parametrize("name", ["performance.csv", "cells.csv", "failures.csv"])
+@pytest.mark.parametrize("name", ["performance.csv.gz", "cells.csv", "failures.csv"])
 def test_a_file_cut_at_the_end_of_a_line_is_damaged(name, folder):
     lines = text_of(folder / name).splitlines(keepends=True)
-    (folder / name).write_text("".join(lines[:-1]), newline="\n")
+    write_text(folder / name, "".join(lines[:-1]))
     wanted = rf"{name} is damaged: it must have {len(lines) - 1} rows; got {len(lines) - 2}"
     with pytest.raises(InvalidStudyError, match=wanted):
         read_material(folder)
