@@ -103,5 +103,5 @@ def encode_cells(rows: Sequence[Row], factors: Sequence[str]) -> bytes:
 
 def _ranks(values: pd.Series, order: Iterable[str]) -> IntVector:
     """Place of each value in an order; -1 for a problem that belongs to no method."""
-    ranks = {value: rank for rank, value in enumerate(order)}
-    return np.array([ranks.get(value, -1) for value in values], dtype=np.int64)
+    wanted = pd.Index(list(order), dtype=object)
+    return np.asarray(wanted.get_indexer(pd.Index(values, dtype=object)), dtype=np.int64)
