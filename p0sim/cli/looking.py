@@ -13,6 +13,7 @@ from p0sim.cli.words import print_frame
 
 COLUMNS_PAGE = "columns.md"
 Directory = Annotated[Path, typer.Argument(help="Results folder of a study.")]
+Where = Annotated[str | None, typer.Option(help="Levels to show, such as 'n=100,method=paper'.")]
 
 
 @app.command()
@@ -59,13 +60,14 @@ def failures(directory: Directory) -> None:
 
 @app.command()
 def table(
-    directory: Directory,
+    directory: Annotated[Path, typer.Argument(help="Results folder of a study, or its report.")],
     rows: Annotated[str | None, typer.Option(help="Row factors, comma separated.")] = None,
     cols: Annotated[str | None, typer.Option(help="Column factors, comma separated.")] = None,
     cell: Annotated[
         str | None,
         typer.Option(help="Template over measures, such as '{coverage} ({ci_width})'."),
     ] = None,
+    where: Where = None,
     form: Annotated[
         str, typer.Option("--format", help="text, markdown, latex, csv or html.")
     ] = "text",
@@ -74,10 +76,17 @@ def table(
 
     Example: p0sim table results/coverage --rows n,estimand --cols epsilon,L --format latex
     """
-    from p0sim.studies.results import open_study
+    from p0sim.report.tables import paper_table
+    from p0sim.studies.reporting import measures_of
 
-    made = open_study(directory).paper_table(
-        rows=rows and rows.split(","), cols=cols and cols.split(","), cell=cell
+    measured, labels = measures_of(directory)
+    made = paper_table(
+        measured,
+        rows and rows.split(","),
+        cols and cols.split(","),
+        cell,
+        where=levels_in(where),
+        labels=labels,
     )
     writers: dict[str, Callable[[], str]] = {
         "text": made.to_text,
@@ -89,6 +98,16 @@ def table(
     if form not in writers:
         raise typer.BadParameter(f"must be one of {', '.join(writers)}; got {form!r}")
     print(writers[form]())
+
+
+def levels_in(text: str | None) -> dict[str, str] | None:
+    """Levels by factor, as in "n=100,method=paper"."""
+    if text is None:
+        return None
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(name.strip() and equals for name, equals, _ in pairs):
+        raise typer.BadParameter(f"--where must look like n=100,method=paper; got {text!r}")
+    return {name.strip(): level.strip() for name, _, level in pairs}
 
 
 @app.command()

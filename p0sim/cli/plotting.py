@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from p0sim.cli.app import app
+from p0sim.cli.looking import Where, levels_in
 from p0sim.validation import nearest
 
 # Names on the command line, and the method of the results that draws each.
@@ -30,9 +31,7 @@ def plot(
     kind: Annotated[str, typer.Argument(help=f"{', '.join(KINDS)}.")],
     rows: Annotated[str | None, typer.Option(help="Factor of the panel rows.")] = None,
     cols: Annotated[str | None, typer.Option(help="Factor of the panel columns.")] = None,
-    where: Annotated[
-        str | None, typer.Option(help="Levels to show, such as 'n=100,method=paper'.")
-    ] = None,
+    where: Where = None,
     measure: Annotated[
         str | None, typer.Option(help=f"Measure to show, in {', '.join(OF_A_MEASURE)}.")
     ] = None,
@@ -71,13 +70,3 @@ def require_word(word: str, name: str, known: tuple[str, ...]) -> None:
             f"{name} must be one of {', '.join(known)}; got {word!r}, "
             f"did you mean {nearest(word, known)!r}?"
         )
-
-
-def levels_in(text: str | None) -> dict[str, str] | None:
-    """Levels by factor, as in "n=100,method=paper"."""
-    if text is None:
-        return None
-    pairs = [part.partition("=") for part in text.split(",")]
-    if not all(name.strip() and equals for name, equals, _ in pairs):
-        raise typer.BadParameter(f"--where must look like n=100,method=paper; got {text!r}")
-    return {name.strip(): level.strip() for name, _, level in pairs}

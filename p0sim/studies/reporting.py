@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+
+import pandas as pd
 
 from p0sim.engine.files import writing
 from p0sim.engine.options import RunOptions
@@ -14,7 +17,7 @@ from p0sim.engine.pools import spread
 from p0sim.performance.failures import group_failures
 from p0sim.report import page
 from p0sim.report.freshness import is_current
-from p0sim.report.material import Material, holds_report
+from p0sim.report.material import Material, holds_report, read_material
 from p0sim.report.theory import distinct_fits
 from p0sim.studies.results import StudyResults, open_study
 
@@ -51,6 +54,31 @@ def make_report(directory: str | Path, folder: str | Path | None = None, n_jobs:
         with writing(Path(directory)):
             return page.write_page(Path(directory), shared(n_jobs))
     return open_study(directory).write_report(folder, n_jobs)
+
+
+def measures_of(directory: str | Path) -> tuple[pd.DataFrame, Mapping[str, str]]:
+    """Every measure of a study, and what to print for its methods.
+
+    Parameters
+    ----------
+    directory : str or Path
+        Results of a study, or its report, which has six digits of each number.
+
+    Returns
+    -------
+    tuple of (DataFrame, mapping of str to str)
+        As `StudyResults.performance` and `StudyResults.labels` give them.
+
+    Raises
+    ------
+    InvalidStudyError
+        If the directory holds neither.
+    """
+    if holds_report(Path(directory)):
+        material = read_material(Path(directory))
+        return material.performance, material.labels
+    results = open_study(directory)
+    return results.performance(), results.labels
 
 
 def write_report(results: StudyResults, folder: Path, n_jobs: int) -> Path:

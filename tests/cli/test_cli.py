@@ -57,6 +57,25 @@ def test_table_prints_the_layout_asked_for(finished):
     assert r"\toprule" in done.stdout
 
 
+def test_a_table_of_some_levels_is_the_same_from_results_and_from_their_report(finished):
+    folder, _ = finished
+    options = ("--rows", "estimand", "--cols", "L", "--where", "epsilon=2")
+    tables = [
+        p0sim("table", source, *options, folder=folder)
+        for source in ("results/tiny", "reports/tiny")
+    ]
+    assert [done.returncode for done in tables] == [0, 0], tables[0].stderr
+    assert tables[0].stdout == tables[1].stdout
+    assert "alpha[1]-alpha[2]" in tables[0].stdout
+
+
+def test_levels_are_written_as_pairs(finished):
+    folder, _ = finished
+    done = p0sim("table", "results/tiny", "--where", "epsilon", folder=folder)
+    assert done.returncode == 2
+    assert "--where must look like n=100,method=paper; got 'epsilon'" in done.stderr
+
+
 def test_report_is_written_where_it_is_wanted(finished):
     folder, _ = finished
     done = p0sim("report", "results/tiny", "-o", "page", folder=folder)
