@@ -196,6 +196,7 @@ MEASURES: Mapping[str, MeasureColumn] = MappingProxyType(
         measure.name: measure
         for measure in (
             MeasureColumn("bias", "mean error of the estimate", "number"),
+            MeasureColumn("mean", "mean of the estimate", "number"),
             MeasureColumn("emp_se", "standard deviation of the estimate", "number"),
             MeasureColumn("mse", "mean squared error", "number"),
             MeasureColumn("rmse", "root mean squared error", "number"),
@@ -231,6 +232,7 @@ MEASURES: Mapping[str, MeasureColumn] = MappingProxyType(
                 "number",
             ),
             MeasureColumn("rel_prec", "precision relative to the reference method", "percent"),
+            MeasureColumn("mean_diff", "mean minus that of the reference method", "number"),
             MeasureColumn("bias_diff", "bias minus that of the reference method", "number"),
             MeasureColumn("mse_diff", "mse minus that of the reference method", "number"),
             MeasureColumn(

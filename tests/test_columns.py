@@ -23,7 +23,7 @@ from p0sim.columns import (
     performance_columns,
 )
 from p0sim.report.dictionary import PREDICTIONS, columns_page
-from p0sim.studies.results import PREDICTION_COLUMNS
+from p0sim.studies.predictions import PREDICTION_COLUMNS
 from p0sim.studies.study import Study
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "columns.md"

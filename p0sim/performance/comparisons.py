@@ -22,7 +22,7 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 # Measures of pairs, in the order of the frame. The reference method has none.
 PAIRED_MEASURES: dict[str, Measure] = {}
-COMPARED = ("error", "squared_error", "deviation", "covered", "width")
+COMPARED = ("estimate", "error", "squared_error", "deviation", "covered", "width")
 OF_REFERENCE = "reference_"
 
 
@@ -73,6 +73,12 @@ def rel_prec(rows: Replicates) -> Measured:
     misfit = u_a.like((u_a.values - ratio[own.codes] * u_b.values) ** 2).total
     mcse = 100 * divide(np.sqrt(misfit), np.where(own.n > 2, u_b.total, np.nan))
     return number(100 * (ratio - 1), mcse, own.n, rows.level)
+
+
+@register(PAIRED_MEASURES)
+def mean_diff(rows: Replicates) -> Measured:
+    """Difference of mean; MCSE SD of the pairs' differences/sqrt(n)."""
+    return difference(rows, "estimate")
 
 
 @register(PAIRED_MEASURES, "true_value")

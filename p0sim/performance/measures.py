@@ -114,6 +114,12 @@ def bias(rows: Replicates) -> Measured:
 
 
 @register(ESTIMAND_MEASURES)
+def mean(rows: Replicates) -> Measured:
+    """mean(e_i), whether or not there is a truth; MCSE SD(e_i)/sqrt(n)."""
+    return mean_of(rows, "estimate")
+
+
+@register(ESTIMAND_MEASURES)
 def emp_se(rows: Replicates) -> Measured:
     """Standard deviation of e_i, of d_i where the truth is known; MCSE see `spread`."""
     return spread(rows.sample("deviation"), rows.level)
@@ -172,15 +178,16 @@ def coverage(rows: Replicates) -> Measured:
 def coverage_uncond(rows: Replicates) -> Measured:
     """Covering intervals over R: a replicate without an interval does not cover."""
     covered = rows.sample("covered")
-    return proportion(covered.total, rows.attempted, rows.level, rows.attempted)
+    tried = judged(rows)
+    return proportion(covered.total, tried, rows.level, tried)
 
 
 @register(ESTIMAND_MEASURES, "true_value", "interval")
 def coverage_uncond_upper(rows: Replicates) -> Measured:
     """(covering + replicates without an interval)/R: what coverage over all could be at most."""
     covered = rows.sample("covered")
-    at_most = covered.total + rows.attempted - covered.n
-    return proportion(at_most, rows.attempted, rows.level, rows.attempted)
+    tried = judged(rows)
+    return proportion(covered.total + tried - covered.n, tried, rows.level, tried)
 
 
 @register(ESTIMAND_MEASURES, "true_value", "interval")
@@ -271,6 +278,15 @@ def sup_error_median(rows: Replicates) -> Measured:
 def sup_error_mean(rows: Replicates) -> Measured:
     """Mean of the largest error over theta; MCSE SD/sqrt(n)."""
     return mean_of(rows, "sup_error")
+
+
+def judged(rows: Replicates) -> IntVector:
+    """Replicates that coverage over all is taken of.
+
+    None where there are fits, but no interval or no truth to compare one with.
+    """
+    fitted, covered = rows.attempted - rows.failed, rows.sample("covered")
+    return np.where((fitted > 0) & (covered.n == 0), 0, rows.attempted)
 
 
 def p_value_of(rows: Replicates, test: PValue) -> Measured:

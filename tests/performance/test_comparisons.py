@@ -48,6 +48,7 @@ def test_comparisons_of_five_pairs_equal_the_formulas_written_out():
     got = pick(table, "balanced")
     e_a, e_b = (np.array([e[r] for r in range(1, 6)]) for e in (a, b))
     gaps = {
+        "mean_diff": e_b - e_a,
         "bias_diff": e_b - e_a,
         "mse_diff": e_b**2 - e_a**2,
         "coverage_diff": (abs(e_b) <= 0.8) * 1.0 - (abs(e_a) <= 1.0) * 1.0,
@@ -72,7 +73,7 @@ def test_the_reference_method_is_not_compared_with_itself():
         table = performance(CELLS, fits(["a", "b", "c"], 4), estimates, reference=reference)
         paired = table[table["measure"].isin(list(PAIRED_MEASURES))]
         assert set(paired["method"]) == others
-        assert len(paired) == 5 * 2
+        assert len(paired) == 6 * 2
 
 
 def test_swapping_method_and_reference_turns_differences_round():

@@ -72,6 +72,7 @@ def test_measures_of_six_replicates_equal_the_formulas_written_out():
     z = [a / b for a, b in zip(d, s)]
     covered = [abs(a) <= 1.96 * b for a, b in zip(d, s)]
     expected = {
+        "mean": (m, emp / math.sqrt(n)),
         "bias": (sum(d) / n, emp / math.sqrt(n)),
         "emp_se": (emp, k * math.sqrt(sum((a - ubar) ** 2 for a in u) / (n * (n - 1))) / (2 * emp)),
         "rmse": (

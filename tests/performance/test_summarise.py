@@ -1,5 +1,7 @@
 """Frames of performance: denominators, missing keys, estimands of cells without a fit."""
 
+import math
+import statistics
 import time
 
 import numpy as np
@@ -194,7 +196,33 @@ def test_summarise_keeps_missing_keys():
 
 def test_summarise_leaves_out_what_nothing_was_given_for():
     frame = pd.DataFrame({"b": [1.0, 2.0]})
-    assert list(summarise(frame, estimate="b")["measure"]) == ["emp_se", "fail_rate"]
+    assert list(summarise(frame, estimate="b")["measure"]) == ["mean", "emp_se", "fail_rate"]
+
+
+def test_summarise_without_a_truth_gives_the_mean_and_how_sure_it_is():
+    """Oracle: the five numbers and the standard library's statistics."""
+    values = [0.31, 0.29, 0.36, 0.33, 0.30]
+    frame = pd.DataFrame({"map": [*values, None], "graph": "yeast"})
+    table = summarise(frame, estimate="map", by=["graph"])
+    mean = one(table, measure="mean")
+    assert mean["value"] == pytest.approx(statistics.mean(values), rel=1e-12)
+    mcse = statistics.stdev(values) / math.sqrt(5)
+    assert mean["mcse"] == pytest.approx(mcse, rel=1e-12)
+    assert one(table, measure="emp_se")["value"] == pytest.approx(mcse * math.sqrt(5), rel=1e-12)
+    assert (mean["n_used"], mean["n_attempted"], mean["n_failed"]) == (5, 6, 1)
+
+
+def test_what_has_no_truth_is_never_compared_with_0():
+    """Where the column of truths is there and empty; the mean and its spread are left."""
+    frame = pd.DataFrame({"b": [1.0, 2.0, 4.0], "se": 1.0, "t": math.nan})
+    table = summarise(frame, estimate="b", std_error="se", true_value="t").set_index("measure")
+    known = table.index[table["value"].notna()]
+    assert list(known) == [
+        "mean", "emp_se", "mod_se", "rel_err_se", "ci_width", "reject", "fail_rate"
+    ]  # fmt: skip
+    assert table.loc["mean", "value"] == pytest.approx(7 / 3, rel=1e-12)
+    others = ["bias", "mse", "rmse", "mae", "coverage", "coverage_uncond", "coverage_uncond_upper"]
+    assert set(table.loc[others, "n_used"]) == {0}
 
 
 def test_summarise_gives_all_measures_for_a_frame_where_everything_failed():
