@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from p0sim.cli.app import app
+from p0sim.cli.app import app, say
 
 
 @app.command()
@@ -27,7 +27,10 @@ def recommend(
     calibration: Annotated[str, typer.Option(help="paper, sharp or exact (CN only).")] = "sharp",
     delta: Annotated[float | None, typer.Option(help="For gaussian.")] = None,
     nodes: Annotated[
-        Path | None, typer.Option(help="Text file with every node, one a line; public.")
+        Path | None,
+        typer.Option(
+            help="Text file with every node, one a line; public. Without: those with an edge."
+        ),
     ] = None,
     symmetrise: Annotated[
         bool, typer.Option("--symmetrise", help="Join two nodes where an arc leads either way.")
@@ -59,3 +62,5 @@ def recommend(
     )
     print("\n".join(found.nodes))
     print(found.statement)
+    if nodes is None:
+        say(f"note: the nodes in {graph} were taken as public; --nodes FILE names all there are")

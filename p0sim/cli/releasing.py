@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,9 +16,12 @@ from p0sim.cli.words import MISSING, print_frame
 from p0sim.errors import CannotWriteError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from p0sim.privacy.release import ReleasePlan
 
-COLUMNS = ["when", "mechanism", "q", "n", "epsilon", "total", "output"]
+COLUMNS = ["when", "mechanism", "q", "n", "epsilon", "delta", "total", "output"]
+WIDTH, LEAST = 80, 12
 
 
 @app.command()
@@ -77,14 +80,13 @@ def release(
 def ledger(
     network: Annotated[Path, typer.Argument(help="The network's file.")],
 ) -> None:
-    """Show what the releases of a network have spent, and what its budget leaves.
+    """Show what releases and recommendations have spent, and what the budget leaves.
 
-    The ledger is that of the file's name: a copy or a hard link of the data has one of its own.
+    A recommendation has the node it was for in place of an output folder. Times are UTC. The ledger
+    is that of the file's name: a copy or a hard link of the data has one of its own.
 
     Example: p0sim ledger friends.csv
     """
-    import pandas as pd
-
     from p0sim.errors import InvalidNetworkError
     from p0sim.privacy.exact_epsilon import exact_text
     from p0sim.privacy.ledger import COMPOSITION, ledger_of, read_ledger
@@ -93,13 +95,42 @@ def ledger(
     if not found.path.exists() and not network.exists():
         raise InvalidNetworkError(f"network must be a file or have had a ledger; got {network}")
     if found.entries:
-        rows = [[entry.get(name) or MISSING for name in COLUMNS] for entry in found.entries]
-        print_frame(pd.DataFrame(rows, columns=COLUMNS))
+        print_frame(_listing(found.entries))
     print(f"spent: {exact_text(found.spent)} ({COMPOSITION})")
+    delta = sum(entry.get("delta", 0.0) for entry in found.entries)
+    if delta:
+        print(f"delta: {delta:g} (deltas add up)")
     if found.budget is None or found.left is None:
         print("budget: none was set")
     else:
         print(f"budget: {exact_text(found.budget)}\nleft: {exact_text(found.left)}")
+
+
+def _listing(entries: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Entries in as many columns as they fill, cut to the width of a terminal."""
+    import pandas as pd
+
+    cells = {name: [_cell(entry, name) for entry in entries] for name in COLUMNS}
+    if set(cells["delta"]) == {MISSING}:
+        del cells["delta"]
+    output = cells.pop("output")
+    taken = sum(max(map(len, [name, *texts])) + 1 for name, texts in cells.items())
+    shown = [_last(text, max(WIDTH - taken, LEAST)) for text in output]
+    return pd.DataFrame({**cells, "output": shown})
+
+
+def _cell(entry: Mapping[str, Any], name: str) -> str:
+    value = entry.get(name)
+    if name == "output" and value is None and "node" in entry:
+        return f"for {entry['node']}"
+    if name == "when" and value is not None:
+        return str(value)[:16].replace("T", " ")
+    return MISSING if value is None else str(value)
+
+
+def _last(text: str, length: int) -> str:
+    """The end of a text, where paths and labels differ."""
+    return text if len(text) <= length else f"..{text[2 - length :]}"
 
 
 @contextmanager

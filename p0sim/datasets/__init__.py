@@ -86,6 +86,11 @@ def load_graph(name: str) -> Graph:
     return Graph(read.adjacency, read.nodes)
 
 
+def graph_names() -> tuple[str, ...]:
+    """Names that :func:`load_graph` takes."""
+    return tuple(_of_kind(directed=False))
+
+
 def describe_networks() -> pd.DataFrame:
     """The embedded networks, one a row.
 

@@ -1,7 +1,8 @@
 """Scores from node vectors: Hadamard products and a logistic regression on pairs of nodes.
 
-Vectors are read from a file or computed by Node2Vec. No bound on what one edge changes is known
-for either, and vectors contain the graph: nothing that is ranked by them is private.
+Vectors are computed by Node2Vec or read from a file, which is how those of Struct2Vec, PRUNE and
+LINE come in: they are not computed here. No bound on what one edge changes is known for any, and
+vectors contain the graph: nothing that is ranked by them is private.
 """
 
 from __future__ import annotations

@@ -154,7 +154,8 @@ def _refuse_arcs(arcs: sparse.csr_array, edges: Edges) -> None:
         where = edges.place(k)
         raise InvalidNetworkError(
             f"graph must be undirected; got an edge {ends}{'' if where == ends else f' {where}'} "
-            "without the same back (symmetrise joins nodes where an arc leads either way)"
+            "without the same back (--symmetrise, or symmetrise=True, joins nodes where an arc "
+            "leads either way)"
         )
 
 

@@ -203,7 +203,7 @@ def as_graph(graph: Any, nodes: Sequence[str] | None = None, *, symmetrise: bool
     >>> as_graph([[0, 1], [0, 0]])
     Traceback (most recent call last):
     p0sim.errors.InvalidNetworkError: graph must be undirected; got an edge from 1 to 2 \
-without the same back (symmetrise joins nodes where an arc leads either way)
+without the same back (--symmetrise, or symmetrise=True, joins nodes where an arc leads either way)
     """
     if isinstance(graph, Graph):
         return graph if nodes is None else Graph(graph.adjacency, nodes, source=graph.source)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite, log
+from numbers import Integral, Real
 
 from p0sim.errors import InvalidParametersError, InvalidPrivacyError
 
-# derived in p0sim.linkpred.calibration
+# derived in p0sim.linkpred.privacy_loss
 PROVED = {"CN": 1.0, "JC": 1.0, "AA": 1 / log(2)}
 
 
@@ -30,6 +31,8 @@ class Query:
 
     Raises
     ------
+    TypeError
+        If k is no whole number.
     InvalidParametersError
         If k, m or the degree is out of range.
     InvalidPrivacyError
@@ -62,7 +65,7 @@ class Query:
 
     @property
     def ways(self) -> int:
-        """How often a draw can feel the largest change of a weight, see calibration."""
+        """How often a draw can feel the largest change of a weight, see privacy_loss."""
         return 1 if self.one_direction or self.protocol in PROVED else 2
 
     @property
@@ -73,6 +76,8 @@ class Query:
 
 def require_length(k: int, m: int) -> None:
     """A list of 1 to m of the m candidates."""
+    if isinstance(k, bool) or not isinstance(k, Integral):
+        raise TypeError(f"k must be a whole number; got {k!r}")
     if k < 1:
         raise InvalidParametersError(f"k must be at least 1; got {k}")
     if k > m:
@@ -81,6 +86,8 @@ def require_length(k: int, m: int) -> None:
 
 def require_positive(value: float, name: str) -> float:
     """A positive finite number, or a refusal that names it."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number; got {value!r}")
     if not (value > 0 and isfinite(value)):
         raise InvalidPrivacyError(f"{name} must be positive and finite; got {value}")
     return float(value)

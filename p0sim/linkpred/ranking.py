@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from p0sim.errors import InvalidPrivacyError
-from p0sim.linkpred.calibration import Calibration, calibrate
+from p0sim.linkpred.calibration import DRAWING, Calibration, bounds_of, calibrate
 from p0sim.linkpred.graphs import Graph, as_graph
 from p0sim.linkpred.mechanisms import rank
 from p0sim.linkpred.query import PROVED, Query
 from p0sim.linkpred.scores import Protocol, find_protocol, score
-from p0sim.linkpred.secure_ranking import EXACT, rank_securely
+from p0sim.linkpred.secure_ranking import rank_securely
 from p0sim.privacy.exact_epsilon import ExactEpsilon, exact_epsilon
 from p0sim.privacy.ledger import ledger_of, spend
 
@@ -54,6 +55,9 @@ class Recommendation:
     protocol : str
         Name of the score.
     drawn : {"exactly", "in floats", "simulation"}
+    bounds : dict of str to float
+        What the parameter costs as each calibration has it; empty for mechanisms that know one
+        only.
     """
 
     nodes: tuple[str, ...]
@@ -62,6 +66,7 @@ class Recommendation:
     law: Calibration
     protocol: str
     drawn: str
+    bounds: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def epsilon_claimed(self) -> float:
@@ -76,10 +81,15 @@ class Recommendation:
     @property
     def statement(self) -> str:
         """What is protected and what is not, in words for those who read the list."""
-        lines = [self._promise, NOT_COVERED.format(node=self.node)]
+        lines = [self._promise, *self._comparison, NOT_COVERED.format(node=self.node)]
         if self.protocol not in PROVED:
             lines.append(f"The sensitivity of {self.protocol} is declared, not proved.")
         return "\n".join([*lines, HOW_DRAWN[self.drawn]])
+
+    @property
+    def _comparison(self) -> list[str]:
+        told = ", ".join(f"{name} {loss:.4g}" for name, loss in self.bounds.items())
+        return [f"Epsilon of these draws as each calibration has it: {told}."] if told else []
 
     @property
     def _promise(self) -> str:
@@ -129,8 +139,8 @@ def recommend(
     epsilon : str, int or Fraction
         Privacy loss, exact: "0.1" or "7/3"; a float is refused. At least 1e-6.
     calibration : {"paper", "sharp", "exact"}
-        How the parameter follows from epsilon, see :mod:`p0sim.linkpred.calibration`; exact is for
-        CN.
+        How the parameter follows from epsilon, see :mod:`p0sim.linkpred.privacy_loss`; exact is
+        for CN.
     sensitivity : float, optional
         Used in place of the proved one, for studies only; the result is marked "not private".
     delta : float, optional
@@ -179,27 +189,21 @@ def recommend(
     """
     loss, whole = exact_epsilon(epsilon), as_graph(graph)
     place, found = whole.position(str(u)), find_protocol(protocol)
-    law = calibrate(
-        mechanism,
-        float(loss.value),
-        query_of(whole, place, k, found),
-        calibration,
-        sensitivity=sensitivity,
-        delta=delta,
-    )
+    asked, size = query_of(whole, place, k, found), float(loss.value)
+    law = calibrate(mechanism, size, asked, calibration, sensitivity=sensitivity, delta=delta)
     candidates = whole.candidates(place)
     scores = score(found, whole, [place])[0, candidates]
     if rng is None:
-        facts = {"k": k, "protocol": found.name, "calibration": calibration, "node": str(u)}
+        facts = {"k": int(k), "protocol": found.name, "calibration": calibration, "node": str(u)}
         _enter(whole, loss, law, facts, ledger, budget)
         best = rank_securely(scores, k, mechanism, law.parameter, law.sensitivity)
     else:
         _refuse_ledger(ledger, budget)
         given = law.sensitivity
         best = rank(scores, k, mechanism, law.parameter, rng=rng, sensitivity=given)[0]
-    drawn = "simulation" if rng is not None else "exactly" if mechanism in EXACT else "in floats"
+    drawn = "simulation" if rng is not None else "exactly" if mechanism in DRAWING else "in floats"
     labels = tuple(whole.nodes[chosen] for chosen in candidates[best])
-    return Recommendation(labels, str(u), loss.text, law, found.name, drawn)
+    return Recommendation(labels, str(u), loss.text, law, found.name, drawn, bounds_of(law, asked))
 
 
 def query_of(graph: Graph, u: int, k: int, protocol: str | Protocol) -> Query:
@@ -225,7 +229,9 @@ def _enter(
 ) -> None:
     """Refuse what protects nobody; else write down what the list costs, before it is drawn."""
     if law.note:
-        raise InvalidPrivacyError(f"rng must be given for what is for studies only; {law.note}")
+        raise InvalidPrivacyError(
+            f"rng must be given, in Python, for what is for studies only; {law.note}"
+        )
     path = _ledger_path(graph, ledger)
     allowed = None if budget is None else exact_epsilon(budget, "budget").value
     if path is not None:

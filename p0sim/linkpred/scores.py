@@ -16,10 +16,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from p0sim.arrays import FloatMatrix, IntVector, require_real
-from p0sim.errors import InvalidNetworkError, InvalidParametersError, InvalidPrivacyError
+from p0sim.arrays import FloatMatrix, IntVector
+from p0sim.errors import InvalidNetworkError, InvalidParametersError
 from p0sim.linkpred.graphs import Graph
 from p0sim.linkpred.neighbour_scores import adamic_adar, common_neighbours, jaccard
+from p0sim.linkpred.query import PROVED, require_positive
 from p0sim.linkpred.walk_scores import katz, superposed_random_walk
 from p0sim.validation import nearest
 
@@ -45,11 +46,7 @@ class Protocol:
     one_direction : bool
         Whether one edge moves all scores of a query the same way, so that a draw pays for a rise
         or for falls but not for both. True for AA too, though an edge raises one score there and
-        lowers others: with D the sensitivity, (s + D + 1) of the risen score grows by a factor
-        whose product with that of the deepest fall is at most (2D + 1)/(D + 1), the factor of a
-        rise by D from 0. Derived here: if the edge is at w with degree d before, the rise is
-        1/log(d + 1), any fall 1/log d - 1/log(d + 1) from at least 1/log d; with d = 1 nothing
-        falls, and for d >= 2 the two factors telescope to (1/log d + D + 1)/(D + 1).
+        lowers others, for the reason told in :mod:`p0sim.linkpred.privacy_loss`.
     parameters : mapping
         Names of further arguments of the function and what they are unless given.
     """
@@ -67,9 +64,9 @@ class Protocol:
 BUILT_IN = {
     protocol.name: protocol
     for protocol in (
-        Protocol("CN", common_neighbours, 1.0, True),
-        Protocol("JC", jaccard, 1.0, True),
-        Protocol("AA", adamic_adar, 1 / math.log(2), True),
+        Protocol("CN", common_neighbours, PROVED["CN"], True),
+        Protocol("JC", jaccard, PROVED["JC"], True),
+        Protocol("AA", adamic_adar, PROVED["AA"], True),
         Protocol("CRW", superposed_random_walk, parameters={"length": 3}),
         Protocol("katz", katz, parameters={"beta": 0.01}),
     )
@@ -112,7 +109,7 @@ def score(
     >>> score("AA", path, [0]).round(4)
     array([[1.4427, 0.    , 1.4427]])
     """
-    positions = _positions(graph, queries)
+    positions = require_positions(graph, queries)
     rows = np.empty((len(positions), graph.n))
     start = 0
     for block, scores in score_blocks(protocol, graph, positions, **parameters):
@@ -132,7 +129,7 @@ def score_blocks(
         The next queries, so many that their scores take about 32 MiB.
     scores : ndarray, shape (len(queries), n)
     """
-    found, positions = find_protocol(protocol), _positions(graph, queries)
+    found, positions = find_protocol(protocol), require_positions(graph, queries)
     settings = {**found.parameters, **_known(found, parameters)}
     size = max(1, ENTRIES_AT_ONCE // max(1, graph.n))
     for start in range(0, len(positions), size):
@@ -205,19 +202,21 @@ def register_protocol(
         )
     if not callable(function):
         raise TypeError(f"function must be callable; got {type(function).__name__}")
-    bound = None if sensitivity is None else _require_sensitivity(sensitivity)
+    bound = None if sensitivity is None else require_positive(sensitivity, "sensitivity")
     _registered[name] = Protocol(name, function, bound, one_direction)
     return _registered[name]
 
 
-def _require_sensitivity(sensitivity: float) -> float:
-    if not 0 < sensitivity < math.inf:
-        raise InvalidPrivacyError(f"sensitivity must be positive and finite; got {sensitivity}")
-    return require_real(sensitivity, "sensitivity")
+def require_positions(graph: Graph, queries: ArrayLike) -> IntVector:
+    """Queries as positions of nodes.
 
-
-def _positions(graph: Graph, queries: ArrayLike) -> IntVector:
-    """Queries as positions of nodes."""
+    Raises
+    ------
+    TypeError
+        If they are no list of whole numbers.
+    InvalidNetworkError
+        If one is no position of a node.
+    """
     array = np.asarray(queries)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise TypeError(f"queries must be a list of positions; got {queries!r:.80}")

@@ -31,9 +31,9 @@ from scipy.special import ndtri
 
 from p0sim.arrays import FloatVector, IntVector
 from p0sim.errors import InvalidPrivacyError
+from p0sim.linkpred.calibration import DRAWING
 from p0sim.linkpred.mechanisms import signal_and_spread, top
 
-EXACT = ("dplp", "exponential")
 IN_FLOATS = ("laplace", "gaussian")
 SLACK = 1e-10
 DEEPEST = -700.0
@@ -73,12 +73,12 @@ def rank_securely(
     >>> rank_securely([0, 3, 1], 2, "dplp", 1e6, sensitivity=1.0)
     array([1, 2])
     """
-    if mechanism not in EXACT + IN_FLOATS:
+    if mechanism not in DRAWING + IN_FLOATS:
         raise InvalidPrivacyError(
-            f"mechanism must be one of {', '.join(EXACT + IN_FLOATS)}; got {mechanism!r}"
+            f"mechanism must be one of {', '.join(DRAWING + IN_FLOATS)}; got {mechanism!r}"
         )
     signal, spread = signal_and_spread(scores, k, mechanism, parameter, sensitivity)
-    if mechanism in EXACT:
+    if mechanism in DRAWING:
         return np.array(_draw_in_turn(signal * (1 - SLACK), k), dtype=np.int64)
     noise = _noise(mechanism, len(signal))[None, :]
     best: IntVector = top(signal, spread * noise, noise, k)[0]

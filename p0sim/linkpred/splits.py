@@ -12,7 +12,7 @@ from scipy import sparse
 from p0sim.arrays import FloatVector, IntVector, frozen, require_generator, require_real
 from p0sim.errors import InvalidNetworkError, InvalidParametersError
 from p0sim.linkpred.graphs import Graph
-from p0sim.linkpred.scores import Protocol, score_blocks
+from p0sim.linkpred.scores import Protocol, require_positions, score_blocks
 
 SHARE = 0.15
 ENTRIES_AT_ONCE = 2**21
@@ -197,14 +197,7 @@ def _without(graph: Graph, i: IntVector, j: IntVector) -> Graph:
 
 
 def _require_queries(graph: Graph, queries: ArrayLike) -> IntVector:
-    array = np.asarray(queries)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise TypeError(f"queries must be a list of positions; got {queries!r:.80}")
-    outside = (array < 0) | (array >= graph.n)
-    if outside.any():
-        raise InvalidNetworkError(
-            f"query must be a position in 0..n-1 = {graph.n - 1}; got {array[outside][0]}"
-        )
-    if len(np.unique(array)) < len(array):
+    positions = require_positions(graph, queries)
+    if len(np.unique(positions)) < len(positions):
         raise InvalidNetworkError("queries must differ; got one twice")
-    return array.astype(np.int64)
+    return positions

@@ -6,7 +6,7 @@ from numbers import Integral
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import splu
+from scipy.sparse.linalg import eigsh, splu
 
 from p0sim.arrays import FloatMatrix, IntVector, require_real
 from p0sim.errors import InvalidParametersError
@@ -87,7 +87,7 @@ def katz(graph: Graph, queries: IntVector, beta: float = 0.01) -> FloatMatrix:
     Raises
     ------
     InvalidParametersError
-        If beta is not positive or too large for this graph.
+        If beta is not positive or too large for this graph; the largest that is allowed is told.
 
     Notes
     -----
@@ -113,17 +113,26 @@ def katz(graph: Graph, queries: IntVector, beta: float = 0.01) -> FloatMatrix:
     try:
         factors = splu(matrix.tocsc(), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
     except RuntimeError:
-        raise _too_large(beta) from None
+        raise _too_large(graph, beta) from None
     if factors.solve(np.ones(graph.n)).min() <= 0:
-        raise _too_large(beta)
+        raise _too_large(graph, beta)
     return np.maximum(factors.solve(units), 0).T
 
 
-def _too_large(beta: float) -> InvalidParametersError:
+def _too_large(graph: Graph, beta: float) -> InvalidParametersError:
     return InvalidParametersError(
-        "beta must be below one over the largest eigenvalue of the adjacency matrix, or walks do "
-        f"not sum; got {beta}"
+        f"beta must be below {1 / _largest_eigenvalue(graph):.6g}, one over the largest eigenvalue "
+        f"of the adjacency matrix, or walks do not sum; got {beta}"
     )
+
+
+def _largest_eigenvalue(graph: Graph) -> float:
+    adjacency = graph.adjacency.astype(np.float64)
+    if graph.n < 3:
+        return float(np.linalg.eigvalsh(adjacency.toarray())[-1])
+    # a start of its own, so that the same words are said every time
+    start = np.arange(1.0, graph.n + 1)
+    return float(eigsh(adjacency, k=1, which="LA", v0=start, return_eigenvectors=False)[0])
 
 
 def _transitions(graph: Graph) -> sparse.csr_array:

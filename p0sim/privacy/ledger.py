@@ -48,10 +48,11 @@ class Ledger:
     ----------
     path : Path
     entries : tuple of dict
-        One a release, oldest first: epsilon, total (both as text), mechanism, q, n, when, output;
-        a line that was cut off has the first two only.
+        One a release or recommendation, oldest first: epsilon, total (both as text), mechanism, n
+        and when; a release has q and output too, a recommendation node, k, protocol, calibration
+        and, where it has one, delta. A line that was cut off has the first two only.
     budget : Fraction or None
-        What all releases together may cost.
+        What all of them together may cost.
     """
 
     path: Path
@@ -120,7 +121,7 @@ def spend(path: str | Path, epsilon: ExactEpsilon, budget: Fraction | None, **fa
     budget : Fraction or None
         What all releases together may cost; set the first time it is given.
     **facts
-        What else the entry says: mechanism, q, n, output.
+        What else the entry says: mechanism, n, and what :class:`Ledger` has for its kind.
 
     Raises
     ------
@@ -254,7 +255,7 @@ def _locked(path: Path) -> Iterator[None]:
         with filelock.FileLock(f"{path}.lock", timeout=SECONDS_TO_WAIT):
             yield
     except filelock.Timeout:
-        raise CannotWriteError(f"{path} is in use by another release; try again later") from None
+        raise CannotWriteError(f"{path} is in use by another process; try again later") from None
     except P0SimError:
         raise
     except OSError as error:

@@ -303,7 +303,7 @@ def told_about(place: Path, edges: str, mechanism: str) -> tuple:
 
 
 def undated(text: str) -> str:
-    return re.sub(r"\d{4}-\d\d-\d\dT[\d:+]+", "WHEN", text)
+    return re.sub(r"\d{4}-\d\d-\d\d[ T][\d:+]+", "WHEN", text)
 
 
 # Sums of these weights stand nowhere but in the network itself.

@@ -60,6 +60,17 @@ def test_the_table_is_reproduced_digit_by_digit(name, described):
     assert f"{row['diameter']:.0f}" == diameter
 
 
+def test_the_command_prints_the_table_of_the_paper_digit_by_digit():
+    lines = told("datasets").splitlines()
+    head = next(k for k, line in enumerate(lines) if "2E/V" in line)
+    rows = [line.split()[:6] for line in lines[head + 1 : head + 9]]
+    printed = {
+        name: (int(n), int(edges), f"{float(degree):.2f}", f"{float(share):.3f}", diameter)
+        for name, n, edges, degree, share, diameter in rows
+    }
+    assert printed == TABLE_2
+
+
 def test_the_command_prints_the_table_to_four_digits(network_data):
     """Oracle: what was measured when the data folder was made."""
     listed = tomllib.loads((network_data / "datasets.toml").read_text("utf-8"))["dataset"]

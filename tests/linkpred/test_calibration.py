@@ -11,20 +11,15 @@ import pytest
 from scipy import integrate, stats
 
 from p0sim.errors import InvalidParametersError, InvalidPrivacyError
-from p0sim.linkpred.calibration import (
-    CALIBRATIONS,
-    Query,
-    calibrate,
-    epsilon_of,
-    realised_epsilon,
-    sigma_of,
-)
+from p0sim.linkpred.calibration import CALIBRATIONS, calibrate, epsilon_of, sigma_of
 from p0sim.linkpred.exact_laws import (
     common_neighbours_loss,
     gaussian_delta,
     gaussian_epsilon,
     gaussian_scale,
 )
+from p0sim.linkpred.privacy_loss import realised_epsilon
+from p0sim.linkpred.query import Query
 from tests.oracles import ranking
 
 SIGMAS = (0.05, 0.5, 2.0, 12.0)

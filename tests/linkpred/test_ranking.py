@@ -55,7 +55,7 @@ def test_the_true_list_is_for_studies_only():
     found = recommend(star_with_paths(), "q", 4, "CN", "none", rng=rng())
     assert found.nodes == ("three", "two", "one", "far")
     assert found.statement.startswith("Not private: no noise.")
-    with pytest.raises(InvalidPrivacyError, match=r"rng must be given .*not private: no noise"):
+    with pytest.raises(InvalidPrivacyError, match=r"rng must be given.*not private: no noise"):
         recommend(star_with_paths(), "q", 4, "CN", "none")
 
 
@@ -67,6 +67,21 @@ def test_both_epsilons_are_told():
     assert 0 < found.epsilon_realised < 0.2925 * 0.1
     exact = recommend(star_with_paths(), "q", 2, "CN", epsilon="0.1", calibration="exact")
     assert exact.epsilon_realised == pytest.approx(0.1, abs=1e-10)
+
+
+def test_all_three_bounds_are_told_and_which_one_was_used():
+    """By hand: sigma = 0.1/(2 k log 2) for the paper's, which sharp has at k sigma log 1.5."""
+    found = recommend(star_with_paths(), "q", 2, "CN", epsilon="0.1", calibration="paper")
+    assert found.bounds["paper"] == pytest.approx(0.1)
+    assert found.bounds["sharp"] == pytest.approx(0.1 * math.log(1.5) / math.log(4))
+    assert found.bounds["exact"] == found.epsilon_realised < found.bounds["sharp"]
+    assert "calibration paper; at most" in found.statement
+    assert (
+        "Epsilon of these draws as each calibration has it: "
+        f"paper 0.1, sharp 0.02925, exact {found.epsilon_realised:.4g}." in found.statement
+    )
+    assert list(recommend(star_with_paths(), "q", 2, "AA").bounds) == ["paper", "sharp"]
+    assert not recommend(star_with_paths(), "q", 2, "AA", "laplace").bounds
 
 
 def test_the_statement_says_what_is_protected_and_what_is_not():
@@ -153,6 +168,12 @@ def test_a_graph_from_memory_may_name_a_ledger_and_needs_one_for_a_budget(tmp_pa
         ({"k": 5}, InvalidParametersError, "k must be at most 4, the number of candidates; got 5"),
         ({"u": "nobody"}, InvalidNetworkError, "node must be in the graph; got 'nobody'"),
         ({"epsilon": 0.5}, TypeError, "epsilon must be exact"),
+        ({"epsilon": True}, TypeError, "epsilon must be text such as"),
+        ({"k": 2.0}, TypeError, "k must be a whole number; got 2.0"),
+        ({"k": True}, TypeError, "k must be a whole number; got True"),
+        ({"k": "2"}, TypeError, "k must be a whole number; got '2'"),
+        ({"mechanism": "gaussian", "delta": "x"}, TypeError, "delta must be a number; got 'x'"),
+        ({"sensitivity": "1"}, TypeError, "sensitivity must be a number; got '1'"),
         ({"epsilon": "0"}, InvalidPrivacyError, "epsilon must be positive and finite; got 0"),
         ({"protocol": "AAA"}, InvalidParametersError, "protocol must be one of"),
         ({"calibration": "exact"}, InvalidPrivacyError, "calibration exact must go with"),

@@ -206,7 +206,7 @@ def test_a_disk_that_refuses_is_one_line(path, monkeypatch):
 def test_a_locked_ledger_is_waited_for_and_then_refused(path, monkeypatch):
     monkeypatch.setattr(module, "SECONDS_TO_WAIT", 0.05)
     with filelock.FileLock(f"{path}.lock"):
-        refusal(partial(enter, path, "1"), "in use by another release", error=CannotWriteError)
+        refusal(partial(enter, path, "1"), "in use by another process", error=CannotWriteError)
     assert not path.exists()
     enter(path, "1")
 
