@@ -34,7 +34,7 @@ from p0sim.linkpred.latent_space import (
     ranking_loss,
     score_gap,
 )
-from p0sim.linkpred.scores import score
+from p0sim.linkpred.scores import Protocol, score
 from p0sim.replicate import Cell, Fit, Outcome, Simulate, Streams
 
 NAME = "latent_space"
@@ -63,7 +63,7 @@ class LatentSpace(RankingStudy):
     gamma, gamma_per_node : :func:`~p0sim.linkpred.latent_space.score_gap`, and that over n
     realised_epsilon_worst, realised_epsilon_median : over the query nodes, what is proved
 
-    The measure `bias` is the mean of each over graphs: their true values are set to 0.
+    None has a true value: the measure `mean` is the mean of each over graphs.
     """
 
     name: ClassVar[str] = NAME
@@ -119,14 +119,14 @@ class CellGraphs:
 
     Attributes
     ----------
-    protocol : str
+    protocol : Protocol
     rules : dict of str to Rule
         How each method draws.
     n : int
     model : LatentSpaceSection
     """
 
-    protocol: str
+    protocol: Protocol
     rules: Mapping[str, Rule]
     n: int
     model: LatentSpaceSection
@@ -143,7 +143,7 @@ class CellGraphs:
         }
 
 
-def _queries(space: LatentGraph, protocol: str, queries: IntVector) -> list[QueryData]:
+def _queries(space: LatentGraph, protocol: Protocol, queries: IntVector) -> list[QueryData]:
     """Of the first nodes, which are as good as any: the points are exchangeable."""
     rows = score(protocol, space.graph, queries)
     found = []

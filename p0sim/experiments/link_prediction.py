@@ -7,18 +7,18 @@ protocols, mechanisms, calibrations and epsilons; each method draws lists for it
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from p0sim.arrays import FloatVector, IntVector
-from p0sim.datasets import load_graph
 from p0sim.experiments.estimates import Estimate
+from p0sim.experiments.graph_sources import GraphSection, GraphSource, find_graphs, graph_source
 from p0sim.experiments.list_rules import Rule
 from p0sim.experiments.rankings import (
     ListSection,
@@ -28,21 +28,29 @@ from p0sim.experiments.rankings import (
     read_lists,
     realised,
 )
+from p0sim.experiments.score_sources import ProtocolSection, Score, find_score, find_scores
 from p0sim.linkpred.calibration import Calibration
 from p0sim.linkpred.evaluation import map_reference, map_standard
 from p0sim.linkpred.graphs import Graph
-from p0sim.linkpred.splits import SHARE, Split, candidate_scores, query_nodes, split
+from p0sim.linkpred.scores import Protocol
+from p0sim.linkpred.splits import SHARE, Split, candidate_scores, split
 from p0sim.replicate import Cell, Fit, Outcome, Simulate, Streams
 
 NAME = "link_prediction"
+# keys of [model] that define what factors may name
+DEFINED = {"graphs", "protocols"}
 # rough seconds of a pair of nodes, and of the lists of a node; for the first forecast only
 SECONDS_A_PAIR, SECONDS_A_NODE = 1.5e-7, 3e-4
 
 
 class LinkPredictionSection(ListSection):
-    """[model]: how many draws, what is held out, and how privacy is counted."""
+    """[model]: how many draws, what is held out, how privacy is counted; graphs and scores."""
+
+    model_config = ConfigDict(frozen=True)
 
     share: Annotated[float, Field(gt=0, lt=1)] = SHARE
+    graphs: dict[str, GraphSection] = Field(default_factory=dict)
+    protocols: dict[str, ProtocolSection] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +61,24 @@ class LinkPrediction(RankingStudy):
     and k unless their defaults dplp, sharp and 10 will do. Estimands, each a mean over the draws:
 
     map, map_reference : see :mod:`p0sim.linkpred.evaluation`
-    queries_used : queries with a relevant candidate
+    queries_used, queries_left_out : queries with a relevant candidate, and those without
     realised_epsilon_worst, realised_epsilon_median : over these, what is proved, edge by edge
 
-    The measure `bias` is the mean of each over splits: their true values are set to 0.
+    None has a true value: the measure `mean` is the mean of each over splits.
+
+    A dataset is an embedded graph or has a table [model.graphs.NAME]; a protocol is a built-in
+    score or has a table [model.protocols.NAME]. A study protects nothing: its tables tell of the
+    graph.
+
+    Attributes
+    ----------
+    graphs : dict of str to GraphSource
+        Those that the study file defines.
+    scores : dict of str to Score
     """
+
+    graphs: Mapping[str, GraphSource] = field(default_factory=dict)
+    scores: Mapping[str, Score] = field(default_factory=dict)
 
     name: ClassVar[str] = NAME
     data_factors: ClassVar[frozenset[str]] = frozenset({"dataset"})
@@ -79,30 +100,58 @@ class LinkPrediction(RankingStudy):
             Naming the section, the key, the rule and the value.
         """
         needed = ("dataset", "protocol")
-        return cls(*read_lists(sections, factors, LinkPredictionSection, needed), tuple(factors))
+        model, specs, measures = read_lists(sections, factors, LinkPredictionSection, needed)
+        graphs = find_graphs(model.graphs, folder)
+        scores = find_scores(model.protocols, folder, sources)
+        return cls(model, specs, measures, tuple(factors), graphs, scores)
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """Texts of the Python files of scores, by the names the study file writes."""
+        return {file: text for own in self.scores.values() for file, text in own.sources.items()}
+
+    def content(self, cell: Cell) -> dict[str, Any]:
+        """What generates the data of a cell: a graph of one's own by what its file holds."""
+        source = self._graph(cell)
+        return {
+            "experiment": self.name,
+            "model": self.model.model_dump(exclude=DEFINED),
+            **({"graph": source.digest} if source.digest else {}),
+        }
+
+    def identity(self) -> dict[str, Any]:
+        """Everything whose change makes old rows another study, the files of graphs and scores."""
+        model = self.model.model_dump(exclude={n for n in DEFINED if not getattr(self.model, n)})
+        files = {
+            **{name: source.digest for name, source in self.graphs.items()},
+            **{file: digest for own in self.scores.values() for file, digest in own.files.items()},
+        }
+        return {**super().identity(), "model": model, **({"sources": files} if files else {})}
 
     def cost(self, cell: Cell) -> float:
         """Seconds a replicate, a first guess."""
-        graph, queries = _material(str(cell.factors["dataset"]))
+        graph, queries = self._graph(cell).material
         return graph.n * (SECONDS_A_PAIR * len(queries) + SECONDS_A_NODE * len(self.specs))
 
     def require(self, cell: Cell) -> None:
         """Refuse a cell that cannot run."""
-        _material(str(cell.factors["dataset"]))
+        self._graph(cell)
         super().require(cell)
 
     def prepare(self, cell: Cell) -> Simulate:
         """What simulates splits of one cell."""
-        graph, queries = _material(str(cell.factors["dataset"]))
-        return CellLists(
-            self.protocol(cell), self.rules(cell), graph, queries, self.model
-        ).replicate
+        graph, queries = self._graph(cell).material
+        return CellLists(self._score(cell), self.rules(cell), graph, queries, self.model).replicate
 
+    def protocol(self, cell: Cell) -> Protocol:
+        """The score in one cell, as far as it is known before there is a training graph."""
+        return self._score(cell).protocol
 
-@lru_cache(maxsize=8)
-def _material(dataset: str) -> tuple[Graph, IntVector]:
-    graph = load_graph(dataset)
-    return graph, query_nodes(graph)
+    def _score(self, cell: Cell) -> Score:
+        return find_score(str(cell.factors["protocol"]), self.scores)
+
+    def _graph(self, cell: Cell) -> GraphSource:
+        return graph_source(str(cell.factors["dataset"]), self.graphs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +160,7 @@ class CellLists:
 
     Attributes
     ----------
-    protocol : str
+    score : Score
     rules : dict of str to Rule
         How each method draws.
     graph : Graph
@@ -119,7 +168,7 @@ class CellLists:
     model : LinkPredictionSection
     """
 
-    protocol: str
+    score: Score
     rules: Mapping[str, Rule]
     graph: Graph
     queries: IntVector
@@ -128,7 +177,8 @@ class CellLists:
     def replicate(self, streams: Streams) -> dict[str, Fit]:
         """One split and its scores; the lists of every method wait to be drawn."""
         found = split(self.graph, self.queries, self.model.share, rng=streams.network)
-        scores = candidate_scores(self.protocol, found)
+        # vectors are the same for all that is compared on a split
+        scores = candidate_scores(self.score.on(found.training, streams.truth), found)
         return {
             name: partial(_evaluate, rule, found, scores, self.model.draws, streams.other(name))
             for name, rule in self.rules.items()
@@ -172,4 +222,5 @@ def _precision(hits: NDArray[np.bool_], n_relevant: IntVector) -> list[Estimate]
         number("map", map_standard(hits, n_relevant).mean()),
         *([number("map_reference", known.mean())] if len(known) else []),
         number("queries_used", (n_relevant > 0).sum()),
+        number("queries_left_out", (n_relevant == 0).sum()),
     ]

@@ -12,7 +12,7 @@ from p0sim.arrays import FloatVector, IntMatrix
 from p0sim.linkpred.calibration import Calibration, calibrate
 from p0sim.linkpred.mechanisms import rank
 from p0sim.linkpred.query import Query
-from p0sim.linkpred.scores import find_protocol
+from p0sim.linkpred.scores import Protocol, find_protocol
 
 UNIFORM: Final = "uniform"
 NONE: Final = "none"
@@ -26,7 +26,9 @@ class Rule:
     ----------
     mechanism : str
         A mechanism of :func:`~p0sim.linkpred.mechanisms.rank`, or "uniform": no look at scores.
-    protocol, calibration : str
+    protocol : str or Protocol
+        The score, of which the name and the sensitivity count here.
+    calibration : str
     k : int
         Longest list; a query with fewer candidates has a list of all.
     epsilon : float
@@ -38,7 +40,7 @@ class Rule:
     """
 
     mechanism: str
-    protocol: str
+    protocol: str | Protocol
     calibration: str
     k: int
     epsilon: float

@@ -23,7 +23,7 @@ from p0sim.experiments.sections import (
 )
 from p0sim.linkpred.calibration import CALIBRATIONS, MECHANISMS, Calibration
 from p0sim.linkpred.query import require_length
-from p0sim.linkpred.scores import find_protocol
+from p0sim.linkpred.scores import Protocol, find_protocol
 from p0sim.replicate import Cell, Outcome
 from p0sim.validation import check_table, nearest, refuse_unknown
 
@@ -127,8 +127,7 @@ class RankingStudy:
     def identity(self) -> dict[str, Any]:
         """Everything whose change makes old rows another study; not what is only for show."""
         return {
-            # as a function is named, so that reports do not speak of networks of the p0 model
-            "experiment": f"p0sim:{self.name}",
+            "experiment": self.name,
             "model": self.model.model_dump(),
             "methods": {name: spec.model_dump(exclude=SHOWN) for name, spec in self.specs.items()},
             "level": self.level,
@@ -153,9 +152,9 @@ class RankingStudy:
         protocol = self.protocol(cell)
         return {name: self._rule(spec, protocol, cell.factors) for name, spec in self.specs.items()}
 
-    def protocol(self, cell: Cell) -> str:
-        """Name of the score in one cell."""
-        return find_protocol(str(cell.factors.get("protocol", DEFAULTS["protocol"]))).name
+    def protocol(self, cell: Cell) -> Protocol:
+        """The score in one cell."""
+        return find_protocol(str(cell.factors.get("protocol", DEFAULTS["protocol"])))
 
     def require(self, cell: Cell) -> None:
         """Refuse a cell that cannot run."""
@@ -163,7 +162,7 @@ class RankingStudy:
             require_length(rule.k, rule.k + 1)
             rule.law(m=rule.k + 1, degree=rule.k)
 
-    def _rule(self, spec: RankingSection, protocol: str, factors: Mapping[str, Any]) -> Rule:
+    def _rule(self, spec: RankingSection, protocol: Protocol, factors: Mapping[str, Any]) -> Rule:
         mechanism = _choice(spec.mechanism, factors, "mechanism", (*MECHANISMS, UNIFORM))
         k = factors.get("k", DEFAULTS["k"])
         if not isinstance(k, int):
@@ -237,11 +236,8 @@ def realised(laws: Sequence[Calibration]) -> list[Estimate]:
 
 
 def number(estimand: str, value: float) -> Estimate:
-    """A number without a standard error of its own.
-
-    Its true value is set to 0, so that its mean over replicates is the measure `bias`.
-    """
-    return Estimate(estimand, float(value), None, 0.0)
+    """A number without a standard error of its own, and without a true value."""
+    return Estimate(estimand, float(value), None, math.nan)
 
 
 def outcome_of_lists(estimates: Sequence[Estimate]) -> Outcome:

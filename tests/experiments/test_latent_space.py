@@ -10,9 +10,10 @@ import pytest
 from p0sim.engine.streams import stream_keys
 from p0sim.errors import InvalidStudyError, P0SimError
 from p0sim.experiments.latent_space import LatentSpace
-from p0sim.linkpred.calibration import Query, calibrate
+from p0sim.linkpred.calibration import calibrate
 from p0sim.linkpred.latent_space import draw_latent_graph, loss_bound, ranking_loss
 from p0sim.linkpred.mechanisms import rank
+from p0sim.linkpred.query import Query
 from p0sim.linkpred.scores import score
 from p0sim.replicate import Cell, Streams
 

@@ -14,9 +14,10 @@ from p0sim.engine.streams import stream_keys
 from p0sim.errors import InvalidPrivacyError, InvalidStudyError, P0SimError
 from p0sim.experiments.link_prediction import LinkPrediction
 from p0sim.experiments.registry import load_experiment
-from p0sim.linkpred.calibration import Query, calibrate
+from p0sim.linkpred.calibration import calibrate
 from p0sim.linkpred.evaluation import map_reference, map_standard
 from p0sim.linkpred.mechanisms import rank
+from p0sim.linkpred.query import Query
 from p0sim.linkpred.splits import candidate_scores, query_nodes, split
 from p0sim.replicate import Cell, Streams
 
@@ -66,6 +67,7 @@ def test_a_replicate_is_the_public_functions_in_a_row():
         "map": map_standard(hits, held.n_relevant).mean(),
         "map_reference": map_reference(hits).mean(),
         "queries_used": len(losses),
+        "queries_left_out": (held.n_relevant == 0).sum(),
         "realised_epsilon_worst": max(losses),
         "realised_epsilon_median": np.median(losses),
     }
