@@ -16,12 +16,13 @@ KINDS = {
     "qq": "plot_qq",
     "zipper": "plot_zipper",
     "coverage": "plot_coverage",
+    "mean": "plot_mean",
     "nested": "plot_nested",
     "consistency": "plot_consistency",
     "est-se": "plot_est_se",
     "privacy-utility": "plot_privacy_utility",
 }
-OF_A_MEASURE = ("coverage", "nested", "consistency", "privacy-utility")
+OF_A_MEASURE = ("coverage", "mean", "nested", "consistency", "privacy-utility")
 WIDTHS = ("single", "double")
 
 

@@ -12,6 +12,7 @@ from p0sim.report.selection import labelled
 
 TITLES = {
     "coverage": "Coverage",
+    "mean": "Means",
     "nested": "Coverage over the whole design",
     "qq": "Normality of the estimates",
     "zipper": "Intervals, one by one",
@@ -26,6 +27,10 @@ CAPTIONS = {
     "intervals longer than they need be. Coverage is given an estimate: a cross below the axis "
     "marks a cell where every fit failed, a small open point one that rests on fewer than 30 "
     "estimates.",
+    "mean": "Mean over the replicates, with 95 % Monte Carlo intervals: mean plus or minus 1.96 "
+    "Monte Carlo standard errors. There is no true value to compare it with. Methods that do not "
+    "depend on the factor along the axis are the levels to compare the others with. Rows of panels "
+    "have scales of their own.",
     "nested": "Coverage over all cells of the study in one line a method, and below it the level "
     "of each factor, as steps. Read it from left to right: the outermost factor changes slowest. "
     "What moves together with a factor's steps is its effect.",

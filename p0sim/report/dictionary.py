@@ -17,6 +17,7 @@ from p0sim.columns import (
     Column,
     cell_columns,
 )
+from p0sim.report.quantities import QUANTITIES
 
 HEADER = ("column", "meaning", "unit", "kind")
 INTRODUCTION = """\
@@ -78,12 +79,22 @@ def columns_page() -> str:
         "progress": PROGRESS,
     }
     sections = [f"## {name}\n\n{ABOUT[name]}\n\n{_columns(frames[name])}" for name in frames]
-    return "\n\n".join([INTRODUCTION, IN_R, *sections, _measures()]) + "\n"
+    return "\n\n".join([INTRODUCTION, IN_R, *sections, _quantities(), _measures()]) + "\n"
 
 
 def _columns(columns: Iterable[Column]) -> str:
     rows = [(f"`{each.name}`", each.meaning, each.unit, each.kind) for each in columns]
     return padded([HEADER, *rows])
+
+
+def _quantities() -> str:
+    parts = [
+        f"`{experiment}`\n\n"
+        + padded([("estimand", "meaning"), *((f"`{each.name}`", each.meaning) for each in found)])
+        for experiment, found in QUANTITIES.items()
+    ]
+    said = "Estimands of the experiments with lists. They have no true value: look at `mean`."
+    return "\n\n".join(["## Estimands without a true value", said, *parts])
 
 
 def _measures() -> str:

@@ -14,10 +14,13 @@ from p0sim.report.captions import outside_band, ranges, slice_text
 from p0sim.report.drawing import available
 from p0sim.report.estimands import MOST_ESTIMANDS
 from p0sim.report.material import Material
+from p0sim.report.mean_figure import axis_factor, panel_factors
 from p0sim.report.panels import free_factor
+from p0sim.report.quantities import quantities_of
 from p0sim.report.selection import (
     TARGET,
     factors_of,
+    has_means_alone,
     labelled,
     levels_of,
     select,
@@ -83,6 +86,7 @@ def exhibits(material: Material) -> list[Exhibit]:
         Empty where no fit has an estimate.
     """
     parts = (
+        mean_exhibit,
         coverage_exhibit,
         nested_exhibit,
         qq_exhibit,
@@ -120,6 +124,28 @@ def coverage_exhibit(material: Material) -> Exhibit | None:
 
     title = f"Coverage by {labelled(x, material.labels)}"
     return sliced("coverage", title, known, (x, cols, rows, "method"), draw, say, material)
+
+
+def mean_exhibit(material: Material) -> Exhibit | None:
+    """Means where nothing has a truth, one figure an estimand; of ours, of those that matter."""
+    if not has_means_alone(material.performance):
+        return None
+    ours = [each.name for each in quantities_of(material.identity) if each.is_result]
+    known = material.performance[material.performance["measure"] == "mean"]
+    known = known[known["estimand"].isin(ours or list(known["estimand"]))]
+    x = axis_factor(known, [])
+    rows, cols = panel_factors(known, x, None, None)
+
+    def draw(where: Mapping[str, str]) -> Figure:
+        return figures.plot_mean(
+            known, x=x, rows=rows, cols=cols, where=where, labels=material.labels
+        )
+
+    def say(shown: pd.DataFrame) -> str:
+        return ranges(shown, material.labels)
+
+    title = f"Mean by {labelled(x, material.labels)}"
+    return sliced("mean", title, known, (x, cols, rows, "method"), draw, say, material)
 
 
 def qq_exhibit(material: Material) -> Exhibit | None:

@@ -11,6 +11,7 @@ import pandas as pd
 from p0sim.columns import WHOLE_FIT
 from p0sim.errors import InvalidStudyError
 from p0sim.report.estimands import SINGLE_PARAMETER, leading, names_in
+from p0sim.report.precision import MCSE_SUFFIX, measure_of
 from p0sim.report.selection import TARGET, factors_of, level_texts, select, varying
 
 STATISTICS = ["value", "mcse", "n_used"]
@@ -18,6 +19,8 @@ STATISTICS = ["value", "mcse", "n_used"]
 MANY = 30
 # Of any kind, beyond these nobody reads at all.
 MOST_LINES = 50
+# Lines of a table of means.
+MOST_MEANS = 120
 
 
 def chosen_rows(performance: pd.DataFrame, where: Mapping[str, object] | None) -> pd.DataFrame:
@@ -66,7 +69,7 @@ def table_entries(
     performance: pd.DataFrame, measures: Sequence[str]
 ) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
     """Targets of the table, one a row, and what each measure says of them, row by row."""
-    of = {name: performance[performance["measure"] == name] for name in measures}
+    of = {name: rows_of(performance, name) for name in measures}
     whole_fit = {name for name, rows in of.items() if (rows["estimand"] == WHOLE_FIT).all()}
     shown = [rows for name, rows in of.items() if name not in whole_fit] or list(of.values())
     targets = pd.concat(shown).drop_duplicates(TARGET).sort_index().reset_index(drop=True)
@@ -77,6 +80,40 @@ def table_entries(
         joined = targets[on].merge(rows[[*on, *STATISTICS]], on=on, how="left", validate="m:1")
         measured[name] = joined.assign(n_used=joined["n_used"].fillna(0).astype(np.int64))
     return targets, measured
+
+
+def rows_of(performance: pd.DataFrame, field: str) -> pd.DataFrame:
+    """What a name in a template says of every target: a measure, or its Monte Carlo error."""
+    rows = performance[performance["measure"] == measure_of(field)]
+    return rows.assign(value=rows["mcse"]) if field.endswith(MCSE_SUFFIX) else rows
+
+
+def layout_of_means(targets: pd.DataFrame) -> tuple[list[str], list[str], list[str]]:
+    """Rows, columns and groups for numbers without a truth, each estimand in a group of its own.
+
+    Rows are the first factor of words, such as the data set, and all factors of numbers; over the
+    columns stand the other factors of words, methods below them. Without words, rows are the first
+    factor.
+    """
+    moving = varying(targets, factors_of(targets))
+    words = [name for name in moving if not pd.api.types.is_numeric_dtype(targets[name])]
+    numbers = [name for name in moving if name not in words]
+    rows, cols = ([words[0], *numbers], words[1:]) if words else (numbers[:1], numbers[1:])
+    cols += varying(targets, ["method"])
+    groups = varying(targets, ["estimand"])
+    return rows or groups, cols, groups if rows else []
+
+
+def leading_means(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the first estimands, as many as leave the table readable, at least one.
+
+    Lines are counted by the levels of the factors that `layout_of_means` puts into rows.
+    """
+    down, _, _ = layout_of_means(rows)
+    factors = [name for name in down if name != "estimand"]
+    lines = len(rows.drop_duplicates(factors)) if factors else 1
+    few = names_in(rows)[: max(1, MOST_MEANS // lines)]
+    return rows[rows["estimand"].isin([*few, WHOLE_FIT])]
 
 
 def layout(

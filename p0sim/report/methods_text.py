@@ -12,9 +12,15 @@ from typing import Any
 
 from p0sim.columns import MEASURES, WHOLE_FIT
 from p0sim.errors import name_some
+from p0sim.report.lists_text import (
+    list_data_sentences,
+    list_estimand_sentences,
+    list_method_sentences,
+)
 from p0sim.report.material import Material
 from p0sim.report.mechanisms import joined, mechanism_sentences, own_experiment
-from p0sim.report.selection import labelled
+from p0sim.report.quantities import quantities_of
+from p0sim.report.selection import has_means_alone, labelled
 
 MARGINS = {
     "balanced": "out- and in-degrees made to agree in total, each side taking half of the "
@@ -76,11 +82,17 @@ def methods_paragraphs(material: Material) -> list[Paragraph]:
     list of Paragraph
         Aims, Data-generating mechanisms, Estimands, Methods, Performance measures.
     """
+    of_lists = bool(quantities_of(material.identity))
+    data, estimands, methods = (
+        (list_data_sentences, list_estimand_sentences, list_method_sentences)
+        if of_lists
+        else (mechanism_sentences, estimand_sentences, method_sentences)
+    )
     return [
         Paragraph("Aims", (aims_sentence(material),)),
-        Paragraph("Data-generating mechanisms", mechanism_sentences(material)),
-        Paragraph("Estimands", estimand_sentences(material)),
-        Paragraph("Methods", method_sentences(material)),
+        Paragraph("Data-generating mechanisms", data(material)),
+        Paragraph("Estimands", estimands(material)),
+        Paragraph("Methods", methods(material)),
         Paragraph("Performance measures", performance_sentences(material)),
     ]
 
@@ -192,13 +204,19 @@ def performance_sentences(material: Material) -> tuple[str, ...]:
 
 
 def measures_sentence(material: Material) -> str:
-    """The measures of the frame in words, alike ones together, and the level of the intervals."""
-    found = dict.fromkeys(material.performance["measure"])
+    """The measures of the frame in words, alike ones together, and the level of the intervals.
+
+    Those that nothing has are left out where no estimate has a truth.
+    """
+    of_means = has_means_alone(material.performance)
+    rows = material.performance
+    found = dict.fromkeys((rows[rows["value"].notna()] if of_means else rows)["measure"])
+    together = {} if of_means else TOGETHER
     named = dict.fromkeys(
-        next((words for part, words in TOGETHER.items() if part in name), meaning_of(name))
+        next((words for part, words in together.items() if part in name), meaning_of(name))
         for name in found
     )
-    level = f" Intervals have nominal level {100 * material.level:g} %."
+    level = "" if of_means else f" Intervals have nominal level {100 * material.level:g} %."
     return f"Measures: {'; '.join(named)}.{level}"
 
 

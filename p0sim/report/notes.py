@@ -12,8 +12,16 @@ from numpy.typing import NDArray
 
 from p0sim.columns import MEASURES
 from p0sim.report.grid import Grid
-from p0sim.report.precision import DASH, FEW, is_difference, is_proportion, printed_mcse
-from p0sim.report.selection import factors_of, labelled, levels_of
+from p0sim.report.precision import (
+    DASH,
+    FEW,
+    MCSE_SUFFIX,
+    is_difference,
+    is_proportion,
+    measure_of,
+    printed_mcse,
+)
+from p0sim.report.selection import TARGET, factors_of, labelled, levels_of
 
 # Measures that need no estimate.
 UNCONDITIONAL = {"fail_rate", "coverage_uncond", "coverage_uncond_upper", "predicted_coverage"}
@@ -43,7 +51,7 @@ def note_of(
         *remarks,
         replicates_sentence(targets["n_attempted"]),
         error_sentence(measured),
-        existence_sentence(measured),
+        existence_sentence(measured, targets["n_failed"]),
         few_sentence(measured),
         dash_sentence(measured),
     ]
@@ -52,6 +60,8 @@ def note_of(
 
 def meaning_of(measure: str, with_unit: bool) -> str:
     """What a number in a cell is; shares and percentages with their unit."""
+    if measure.endswith(MCSE_SUFFIX):
+        return "its Monte Carlo standard error"
     meaning = MEASURES[measure].meaning if measure in MEASURES else measure
     if not (with_unit and is_in_percent(measure)):
         return meaning
@@ -84,6 +94,19 @@ def comparison_sentence(
     return f"Comparisons are with {named}, on the replicates where both have an estimate."
 
 
+def truth_sentence(performance: pd.DataFrame, measures: Sequence[str]) -> str:
+    """That some estimates have nothing to be compared with, where a measure asks for it."""
+    wanted = [name for name in measures if measure_of(name) != "mean"]
+    asked = performance[performance["measure"].isin(wanted) & performance["value"].isna()]
+    means = performance[(performance["measure"] == "mean") & performance["value"].notna()]
+    lacking = asked[[*TARGET, "measure"]].merge(means[TARGET], on=TARGET)
+    lacking = lacking[~lacking["measure"].map(is_comparison)]
+    if lacking.empty:
+        return ""
+    named = " and ".join(dict.fromkeys(lacking["measure"]))
+    return f"{DASH} for {named} also where an estimate has no true value or no interval."
+
+
 def dash_sentence(measured: Mapping[str, pd.DataFrame]) -> str:
     """What a dash means."""
     compared = any(is_comparison(name) for name in measured)
@@ -98,8 +121,10 @@ def replicates_sentence(attempted: pd.Series) -> str:
     return f"{counted} replicates a cell and method."
 
 
-def existence_sentence(measured: Mapping[str, pd.DataFrame]) -> str:
+def existence_sentence(measured: Mapping[str, pd.DataFrame], failed: pd.Series) -> str:
     """That a measure of estimates speaks of those that exist."""
+    if "mean" in measured and not failed.any():
+        return "Every replicate has an estimate."
     if not set(measured) - UNCONDITIONAL:
         return ""
     named = ", coverage included," if "coverage" in measured else ""
@@ -109,7 +134,7 @@ def existence_sentence(measured: Mapping[str, pd.DataFrame]) -> str:
 def error_sentence(measured: Mapping[str, pd.DataFrame]) -> str:
     """Largest and median Monte Carlo standard error of coverage, or of the first that has one."""
     having = [name for name, rows in measured.items() if rows["mcse"].notna().any()]
-    if not having:
+    if not having or any(name.endswith(MCSE_SUFFIX) for name in measured):
         return ""
     name = "coverage" if "coverage" in having else having[0]
     rows = firm_rows(measured[name])

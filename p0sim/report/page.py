@@ -12,6 +12,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
+from p0sim.report.calibration_note import calibration_note
 from p0sim.report.captions import CAPTIONS, TITLES
 from p0sim.report.drawing import fits_in
 from p0sim.report.embedding import Picture, picture_of, png_of
@@ -21,8 +22,9 @@ from p0sim.report.gallery import Drawing, Exhibit, exhibits
 from p0sim.report.material import FILES, RECORD, Material, read_material, write_material
 from p0sim.report.mechanisms import own_experiment
 from p0sim.report.methods_text import methods_paragraphs
+from p0sim.report.quantities import quantities_of
 from p0sim.report.renderings import as_html, markdown
-from p0sim.report.selection import labelled
+from p0sim.report.selection import has_means_alone, labelled
 from p0sim.report.style import save_figure
 from p0sim.report.tables import PaperTable, paper_table
 from p0sim.report.theory import FEWEST_FITS, compare_with_theory
@@ -180,11 +182,14 @@ def page_text(material: Material, table: PaperTable, shown: Sequence[Shown], cho
             titles=TITLES,
             captions=CAPTIONS,
             theory=theory_parts(material),
+            calibration=calibration_part(material),
             estimands=chosen.shown,
+            results=results_of(material),
             n_left_out=chosen.n_left_out,
             whole_fits_alone=fits_in(material.performance) and not chosen.shown,
             why_no_figure=why_no_figure(material),
-            has_intervals=bool((material.performance["measure"] == "coverage").any()),
+            has_intervals=bool((material.performance["measure"] == "coverage").any())
+            and not has_means_alone(material.performance),
             fewest_fits=FEWEST_FITS,
             failures=failure_rows(material),
             problems=material.problems.head(MOST_REASONS).to_dict("records"),
@@ -194,6 +199,12 @@ def page_text(material: Material, table: PaperTable, shown: Sequence[Shown], cho
             data=DATA,
         )
     )
+
+
+def results_of(material: Material) -> list[str]:
+    """What a study of ours without a truth is about: the figures show these alone."""
+    ours = quantities_of(material.identity)
+    return [each.label for each in ours if each.is_result]
 
 
 def why_no_figure(material: Material) -> str:
@@ -249,7 +260,7 @@ def words_of(material: Material) -> dict[str, Any]:
         "done": material.done,
         "asked": material.asked,
         "seed": material.seed,
-        "level": f"{100 * material.level:g}",
+        "level": "" if has_means_alone(material.performance) else f"{100 * material.level:g}",
         "versions": material.versions,
         "commands": material.commands,
         "made_from": material.made_from,
@@ -279,6 +290,15 @@ def theory_parts(material: Material) -> list[dict[str, Any]]:
         }
         for part in compared
     ]
+
+
+def calibration_part(material: Material) -> dict[str, Any] | None:
+    """What the epsilons of private lists are, its table ready for the page."""
+    note = calibration_note(material)
+    if note is None:
+        return None
+    caption = "Table 2. What epsilon is, and what it buys."
+    return {"sentences": note.sentences, "table": html_table(note.table, caption)}
 
 
 def failure_rows(material: Material) -> list[dict[str, Any]]:

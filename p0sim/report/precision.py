@@ -3,10 +3,10 @@
 The rule: a measure is printed in one table with the decimals of the first significant digit of
 its median Monte Carlo standard error there, at most two. A measure that is neither a share nor a
 percentage may have more, up to four, where its median size in the table needs them to show two
-significant digits. A cell whose own error is more than ten times coarser prints fewer. A share of
-exactly 0 or 1 is printed as 0 or 100, and only such a share: any other gets the decimals that tell
-it from them. A p value, which has no Monte Carlo error, has three decimals or is "<0.001". A
-difference shows its sign.
+significant digits; a mean may have them anyway. A cell whose own error is more than ten times
+coarser prints fewer. A share of exactly 0 or 1 is printed as 0 or 100, and only such a share: any
+other gets the decimals that tell it from them. A p value, which has no Monte Carlo error, has three
+decimals or is "<0.001". A difference shows its sign.
 """
 
 from __future__ import annotations
@@ -30,11 +30,27 @@ DECIMALS_OF_THEORY = 1
 DECIMALS_OF_P_VALUES = 3
 SMALLEST_P_VALUE = 10.0**-DECIMALS_OF_P_VALUES
 DASH = "–"
+# In a template, the Monte Carlo standard error of a measure: {mean} ({mean_mcse}).
+MCSE_SUFFIX = "_mcse"
+# Numbers on scales of their own, which deserve whatever digits their errors leave.
+MEANS = ("mean", "mean_diff")
+
+
+def measure_of(field: str) -> str:
+    """The measure that a name in a template speaks of.
+
+    Examples
+    --------
+    >>> measure_of("mean_mcse"), measure_of("coverage")
+    ('mean', 'coverage')
+    """
+    return field.removesuffix(MCSE_SUFFIX)
 
 
 def is_proportion(measure: str) -> bool:
     """Whether a measure is stored as 0..1 and printed as a percentage."""
-    return measure in MEASURES and MEASURES[measure].kind == "proportion"
+    known = measure_of(measure)
+    return known in MEASURES and MEASURES[known].kind == "proportion"
 
 
 def is_difference(measure: str) -> bool:
@@ -85,6 +101,8 @@ def most_decimals(measure: str, values: FloatVector) -> int:
     >>> most_decimals("ci_width", np.array([0.0412, 0.05])), most_decimals("coverage", np.ones(1))
     (3, 2)
     """
+    if measure_of(measure) in MEANS:
+        return MAX_DECIMALS_OF_NUMBERS
     sizes = np.abs(values[np.isfinite(values)])
     middle = float(np.median(sizes)) if sizes.size else 0.0
     plain = measure not in MEASURES or MEASURES[measure].kind == "number"
@@ -154,6 +172,23 @@ def places_of(measure: str, rows: pd.DataFrame) -> list[int]:
     return decimals(printed_mcse(measure, rows), most)
 
 
+def places_by_estimand(measure: str, rows: pd.DataFrame) -> list[int]:
+    """As `places_of`, each estimand for itself: a mean of ranks and one of shares are not alike."""
+    if "estimand" not in rows:
+        return places_of(measure, rows)
+    places = np.zeros(len(rows), dtype=np.int64)
+    for at in rows.reset_index(drop=True).groupby("estimand", sort=False).indices.values():
+        mine = rows.iloc[at]
+        places[at] = 0 if are_counts(mine) else places_of(measure, mine)
+    return [int(digits) for digits in places]
+
+
+def are_counts(rows: pd.DataFrame) -> bool:
+    """Whether values are whole and without error."""
+    values, mcse = rows["value"].dropna(), rows["mcse"].dropna()
+    return bool((values == values.round()).all() and (mcse == 0).all())
+
+
 def cell_texts(
     cell: str, measured: Mapping[str, pd.DataFrame], places: Mapping[str, list[int]]
 ) -> list[str]:
@@ -162,8 +197,12 @@ def cell_texts(
         [printed(name, *pair) for pair in zip(rows["value"], places[name], strict=True)]
         for name, rows in measured.items()
     ]
+    # a mean that is missing has no error either: one dash says so
+    means_alone = all(measure_of(name) in MEANS for name in measured)
     return [
-        cell.format(**dict(zip(measured, texts, strict=True)))
+        DASH
+        if means_alone and set(texts) == {DASH}
+        else cell.format(**dict(zip(measured, texts, strict=True)))
         for texts in zip(*columns, strict=True)
     ]
 

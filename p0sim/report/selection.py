@@ -95,6 +95,22 @@ def texts_of(asked: object) -> list[str]:
     return [level_text(level) for level in (asked if several else [asked])]  # type: ignore[attr-defined]
 
 
+def has_value(performance: pd.DataFrame, measure: str) -> bool:
+    """Whether a measure has a value anywhere."""
+    return bool(performance.loc[performance["measure"] == measure, "value"].notna().any())
+
+
+def has_means_alone(performance: pd.DataFrame) -> bool:
+    """Whether a study has estimates and no true value to compare any of them with.
+
+    Examples
+    --------
+    >>> has_means_alone(pd.DataFrame({"measure": ["mean", "bias"], "value": [0.3, None]}))
+    True
+    """
+    return has_value(performance, "mean") and not has_value(performance, "bias")
+
+
 def slices(frame: pd.DataFrame, inside: Collection[str]) -> list[dict[str, str]]:
     """The settings that figures must hold fixed, one after another, to show a whole frame.
 

@@ -17,6 +17,8 @@ from p0sim.report.latex_table import LATEX_WIDTH, as_latex
 from p0sim.report.layout import (
     chosen_rows,
     layout,
+    layout_of_means,
+    leading_means,
     left_out_sentence,
     ordered_keys,
     require_told_apart,
@@ -28,18 +30,29 @@ from p0sim.report.notes import (
     comparison_sentence,
     daggers,
     note_of,
+    truth_sentence,
     with_daggers,
     with_digits_aligned,
     with_latex_daggers,
 )
-from p0sim.report.precision import DASH, cell_texts, places_of, printed_frame
+from p0sim.report.precision import (
+    DASH,
+    cell_texts,
+    measure_of,
+    places_by_estimand,
+    places_of,
+    printed_frame,
+)
 from p0sim.report.renderings import as_html, as_markdown, as_text
-from p0sim.report.selection import labelled, level_texts
+from p0sim.report.selection import has_means_alone, has_value, labelled, level_texts
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
 CELL = "{coverage} ({ci_width}) [{fail_rate}]"
+# of numbers without intervals, and of those without even a truth
+CELL_OF_ERRORS = "{bias} ({rmse}) [{fail_rate}]"
+CELL_OF_MEANS = "{mean} ({mean_mcse})"
 # of studies that estimate no contrasts
 CELL_OF_FITS = "{sup_error_median} [{fail_rate}]"
 # Levels that speak for themselves: "paper", not "method = paper".
@@ -127,16 +140,19 @@ def paper_table(
         As `p0sim.performance.summarise.performance` gives it.
     rows, cols : sequence of str, optional
         Factors, "method" or "estimand", the outermost first. Left out: the
-        paper's layout, contrasts within n by L within epsilon; where a cell has
+        paper's layout, contrasts within n by L within epsilon, or that of
+        `p0sim.report.layout.layout_of_means` where nothing has a truth; where a cell has
         more than 30 single parameters and anything else, pools or contrasts,
         the parameters are left out, and of more than 50 estimands those beyond the
         first 50 of a cell. A factor stands for its rule where the
         frame has one.
     cell : str, optional
-        Template over names of measures, without formats. Measures of the whole
+        Template over names of measures, without formats; a name with _mcse behind
+        it is the Monte Carlo standard error of the measure. Measures of the whole
         fit, such as fail_rate, stand beside every estimand of the fit. Left out:
-        coverage, length and failures, or errors of the whole fit in a study
-        without contrasts.
+        coverage, length and failures where anything has an interval, else bias,
+        rmse and failures where there is a truth, else the mean and its error; errors
+        of the whole fit in a study without contrasts.
     group_rows : sequence of str, optional
         Headings over groups of rows. Left out: everything else that varies.
     where : mapping of str to level, optional
@@ -177,13 +193,19 @@ def paper_table(
     cell = default_cell(performance) if cell is None else cell
     measures = measures_in(cell, performance)
     chosen = chosen_rows(performance, where)
-    shown = chosen if rows or "estimand" in (where or {}) else without_many(chosen, measures)
+    of_means = has_means_alone(performance)
+    asked = rows or "estimand" in (where or {})
+    fewer = leading_means(chosen) if of_means else without_many(chosen, measures)
+    shown = chosen if asked else fewer
     targets, measured = table_entries(shown, measures)
+    if of_means and not (rows or cols or group_rows):
+        rows, cols, group_rows = layout_of_means(targets)
     rows, cols, groups = layout(targets, rows, cols, group_rows)
     keys = [*groups, *rows, *cols]
     require_told_apart(targets, keys)
     levels = pd.DataFrame({name: level_texts(targets, name) for name in keys})
-    places = {name: places_of(name, measured[name]) for name in measures}
+    decimals = places_by_estimand if of_means else places_of
+    places = {name: decimals(name, measured[name]) for name in measures}
     texts = with_daggers(cell_texts(cell, measured, places), daggers(measured).tolist())
     frame = printed_frame(
         levels.map(lambda text: labelled(text, labels)), targets, measured, places
@@ -191,6 +213,7 @@ def paper_table(
     remarks = [
         comparison_sentence(performance, measures, labels),
         left_out_sentence(chosen, shown),
+        truth_sentence(performance, measures),
     ]
     said = note_of(cell, targets, measured, keys, labels, remarks) if note is None else note
     grid = grid_of(levels, texts, (rows, cols, groups), cell, said, labels)
@@ -198,11 +221,15 @@ def paper_table(
 
 
 def default_cell(performance: pd.DataFrame) -> str:
-    """The paper's cell, or what can be said of whole fits where nothing has an interval."""
-    known = set(performance["measure"])
-    if "coverage" in known:
+    """The paper's cell, or what else can be said where nothing has an interval, or a truth."""
+    there = set(performance["measure"])
+    if has_means_alone(performance):
+        return CELL_OF_MEANS + " [{fail_rate}]" * bool((performance["n_failed"] > 0).any())
+    if not has_value(performance, "coverage") and has_value(performance, "bias"):
+        return CELL_OF_ERRORS
+    if "coverage" in there:
         return CELL
-    return CELL_OF_FITS if {"sup_error_median", "fail_rate"} <= known else "{fail_rate}"
+    return CELL_OF_FITS if {"sup_error_median", "fail_rate"} <= there else "{fail_rate}"
 
 
 def measures_in(cell: str, performance: pd.DataFrame) -> list[str]:
@@ -210,7 +237,7 @@ def measures_in(cell: str, performance: pd.DataFrame) -> list[str]:
     fields = fields_in(cell)
     known = list(dict.fromkeys(performance["measure"]))
     for name in fields:
-        if name not in known:
+        if measure_of(name) not in known:
             raise InvalidStudyError(f"cell must name measures ({', '.join(known)}); got {name!r}")
     if not fields:
         raise InvalidStudyError(f"cell must name a measure, as in {CELL!r}; got {cell!r}")

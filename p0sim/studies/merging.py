@@ -8,7 +8,8 @@ from pathlib import Path
 import pandas as pd
 
 from p0sim.engine.merge import MergeSummary, merge_stores
-from p0sim.studies.results import open_study, write_predictions
+from p0sim.studies.predictions import write_predictions
+from p0sim.studies.results import open_study
 
 
 def merge_studies(directory: str | Path, others: Sequence[str | Path]) -> MergeSummary:

@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import pyarrow as pa
 
 from p0sim.columns import FITTED, FRAMES
-from p0sim.engine.blocks import encode
 from p0sim.engine.files import write_whole, writing
 from p0sim.engine.store import Store, StudyRecord
 from p0sim.errors import InvalidStudyError, P0SimError
@@ -20,6 +18,8 @@ from p0sim.performance.failures import group_failures, group_problems, problem_l
 from p0sim.performance.predictions import with_predictions
 from p0sim.performance.quantiles import points_summary, qq_summary, zipper_summary
 from p0sim.performance.summarise import performance
+from p0sim.report.quantities import quantities_of
+from p0sim.studies.predictions import PREDICTION_COLUMNS, read_predictions
 from p0sim.studies.reading import nulls_of, pools_of, reference_of
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from p0sim.report.tables import PaperTable
 
 RESULTS, REPORTS = Path("results"), Path("reports")
-PREDICTIONS = "predictions.parquet"
-PREDICTION_COLUMNS = ["cell", "method", "estimand", "predicted_coverage", "null_value"]
 
 
 def open_study(directory: str | Path) -> StudyResults:
@@ -49,23 +47,6 @@ def open_study(directory: str | Path) -> StudyResults:
     results = StudyResults(Path(directory))
     _ = results.record
     return results
-
-
-def write_predictions(directory: Path, predictions: pd.DataFrame) -> None:
-    """Keep what is known before any data beside the results."""
-    table = pa.Table.from_pandas(predictions, preserve_index=False)
-    with writing(directory):
-        write_whole({directory / PREDICTIONS: encode(table)})
-
-
-def read_predictions(directory: Path) -> pd.DataFrame | None:
-    """What was kept; None where it is missing or damaged: a run works it out again."""
-    try:
-        kept = pd.read_parquet(directory / PREDICTIONS)
-    except (OSError, pa.ArrowException):
-        return None
-    # Files of older versions have no nulls: all of them were 0.
-    return kept if "null_value" in kept else kept.assign(null_value=0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,9 +126,11 @@ class StudyResults:
 
     @cached_property
     def labels(self) -> dict[str, str]:
-        """What tables and figures print for each method."""
+        """What tables and figures print for each method, and for estimands with names of ours."""
         methods = self.record.study.get("methods", {})
-        return {name: table["label"] for name, table in methods.items() if table.get("label")}
+        ours = {each.name: each.label for each in quantities_of(self.record.identity)}
+        given = {name: table["label"] for name, table in methods.items() if table.get("label")}
+        return ours | given
 
     @cached_property
     def copies(self) -> dict[str, list[str]]:
@@ -304,6 +287,12 @@ class StudyResults:
 
         options.setdefault("nominal", self.level)
         return plot_coverage(self.performance(), **self._labelled(options))
+
+    def plot_mean(self, **options: Any) -> Figure:
+        """Means by a factor; options of :func:`p0sim.report.figures.plot_mean`."""
+        from p0sim.report.figures import plot_mean
+
+        return plot_mean(self.performance(), **self._labelled(options))
 
     def plot_nested(self, **options: Any) -> Figure:
         """A measure over all cells; options of :func:`p0sim.report.figures.plot_nested`."""

@@ -21,15 +21,9 @@ from p0sim.experiments.sources import is_reference
 from p0sim.performance.pooling import members
 from p0sim.performance.stopping import checkpoints, coverage_is_precise
 from p0sim.replicate import Cell
+from p0sim.studies.predictions import PREDICTION_COLUMNS, read_predictions, write_predictions
 from p0sim.studies.reading import nulls_of, pools_of
-from p0sim.studies.results import (
-    PREDICTION_COLUMNS,
-    RESULTS,
-    StudyResults,
-    open_study,
-    read_predictions,
-    write_predictions,
-)
+from p0sim.studies.results import RESULTS, StudyResults, open_study
 
 READ = {"shard": Shard.parse, "max_time": parse_duration, "timeout": parse_duration}
 

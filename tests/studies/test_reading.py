@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 import p0sim as p0
+from p0sim.studies.predictions import PREDICTION_COLUMNS, read_predictions, write_predictions
 from p0sim.studies.reading import nulls_of, pools_of, reference_of
-from p0sim.studies.results import PREDICTION_COLUMNS, read_predictions, write_predictions
 
 TEXT = """
 [study]

@@ -1,0 +1,126 @@
+"""Tables of numbers without a truth: what a cell says, where things stand, how many digits."""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from p0sim.performance.summarise import performance
+from p0sim.report.layout import MOST_MEANS
+from p0sim.report.precision import cell_texts, places_by_estimand
+from p0sim.report.tables import CELL, CELL_OF_ERRORS, default_cell, paper_table
+from tests.report.fake_means import LABELS, means_cells, means_study
+
+
+@pytest.fixture(scope="module")
+def frames():
+    return means_study(epsilons=(0.1,))
+
+
+@pytest.fixture(scope="module")
+def means(frames):
+    return performance(*frames, reference="uniform")
+
+
+def changed(frames, **columns):
+    cells, replicates, estimates = frames
+    return performance(cells, replicates, estimates.assign(**columns), reference="uniform")
+
+
+def test_the_cell_falls_back_from_coverage_to_errors_to_means(frames, measured):
+    assert default_cell(measured) == CELL
+    assert default_cell(changed(frames, true_value=0.1)) == CELL_OF_ERRORS
+    assert default_cell(changed(frames)) == "{mean} ({mean_mcse})"
+    cells, replicates, estimates = frames
+    lost = replicates["rep"] == 1
+    some = performance(
+        cells,
+        replicates.assign(status=np.where(lost, "no_estimate", "ok")),
+        estimates[estimates["rep"] != 1],
+    )
+    assert default_cell(some) == "{mean} ({mean_mcse}) [{fail_rate}]"
+
+
+def test_where_every_fit_failed_there_is_nothing_to_fall_back_to(frames):
+    cells, replicates, estimates = frames
+    failed = replicates.assign(status="no_estimate")
+    assert default_cell(performance(cells, failed, estimates.iloc[:0])) != "{mean} ({mean_mcse})"
+
+
+def test_rows_are_datasets_and_columns_methods_within_protocols(means):
+    grid = paper_table(means, labels=LABELS).grid
+    assert grid.row_names == ("dataset",)
+    assert [str(head) for head in grid.columns[0]] == ["protocol = CN", "sharp"]
+    assert [str(column[0]) for column in grid.columns[::4]] == ["protocol = CN", "protocol = AA"]
+    groups = list(dict.fromkeys(str(line.group[0]) for line in grid.lines))
+    assert groups == ["MAP", "queries used", "realised epsilon, worst query"]
+
+
+def test_a_cell_is_the_mean_and_its_error_of_the_rows(means, frames):
+    """Oracle: the estimates of one cell, the standard library's mean and standard deviation."""
+    _, _, estimates = frames
+    mine = estimates[
+        (estimates["cell"] == "c00")
+        & (estimates["method"] == "nonprivate")
+        & (estimates["estimand"] == "map")
+    ]["estimate"].tolist()
+    printed = paper_table(means).grid.lines[0].cells[3]
+    value, error = printed.rstrip(")").split(" (")
+    mcse = statistics.stdev(mine) / math.sqrt(len(mine))
+    assert float(value) == pytest.approx(statistics.mean(mine), abs=0.5001e-3)
+    assert float(error) == pytest.approx(mcse, abs=0.5001e-3)
+
+
+def test_counts_have_no_decimals_and_what_is_missing_is_one_dash(means):
+    lines = paper_table(means).grid.lines
+    assert set(lines[2].cells) == {"120 (0)"}
+    assert lines[4].cells[3] == "–"
+
+
+def test_each_estimand_has_digits_of_its_own():
+    rows = pd.DataFrame({
+        "estimand": ["map", "gamma", "map", "gamma"], "value": [0.31234, 812.4, 0.2, 911.6],
+        "mcse": [0.0021, 7.0, 0.0034, 5.0], "n_used": 9,
+    })  # fmt: skip
+    places = places_by_estimand("mean", rows)
+    assert places == [3, 0, 3, 0]
+    assert cell_texts("{mean}", {"mean": rows}, {"mean": places}) == [
+        "0.312",
+        "812",
+        "0.200",
+        "912",
+    ]
+
+
+def test_a_study_of_many_lines_shows_its_first_estimands_and_says_so():
+    grid = {"epsilons": tuple(range(1, 31)), "reps": 2}
+    cells, replicates, estimates = means_study(**grid)
+    table = paper_table(performance(cells, replicates, estimates)).grid
+    assert table.row_names == ("dataset", "epsilon")
+    assert len(table.lines) == MOST_MEANS == 2 * len(means_cells(grid["epsilons"])) / 2
+    assert "1 of 3 estimands are left out" in table.note
+
+
+def test_what_needs_a_truth_is_a_dash_and_the_note_says_why(means):
+    table = paper_table(means, cell="{bias} [{fail_rate}]").grid
+    assert {cell for line in table.lines for cell in line.cells} == {"– [0]"}
+    assert "– for bias also where an estimate has no true value or no interval" in table.note
+    assert "true value" not in paper_table(means).grid.note
+
+
+def test_a_note_on_a_study_with_truths_speaks_of_none(measured):
+    assert "true value" not in paper_table(measured).grid.note
+
+
+def test_the_error_of_any_measure_can_be_printed(means, measured):
+    grid = paper_table(means, cell="{mean_diff} ({mean_diff_mcse})").grid
+    names = [str(column[-1]) for column in grid.columns]
+    cell = grid.lines[0].cells[names.index("nonprivate")]
+    assert cell.startswith("+0.4") and cell.endswith(")")
+    shares = paper_table(measured, cell="{coverage} ({coverage_mcse})", where={"n": 100})
+    row = measured[measured["measure"] == "coverage"].iloc[0]
+    assert shares.frame["coverage_mcse_pct"].iloc[0] == pytest.approx(100 * row["mcse"], abs=0.5)
