@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import shlex
 import signal
 import sys
 import warnings
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -18,6 +19,8 @@ SIGNALS = [getattr(signal, n) for n in ("SIGINT", "SIGTERM", "SIGHUP") if hasatt
 RESUMABLE = (["run"], ["extend"])
 NOT_REPRODUCED, BAD_INPUT, NO_VALID_REPLICATE, OUT_OF_TIME = 1, 2, 3, 4
 Jobs = Annotated[int, typer.Option("-j", "--jobs", help="Workers; -1 is one a core.")]
+# what BadParameter is a kind of: typer's own class, click's before version 0.29
+UsageError: Any = typer.BadParameter.__base__
 
 app = typer.Typer(
     name="p0sim",
@@ -50,11 +53,17 @@ class Interrupted(BaseException):
 
 def run_app() -> None:
     """Run the command line; what a person did wrong is one line and exit code 2."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # a name that the terminal cannot show must not end a command whose work is done
+        sys.stdout.reconfigure(errors="backslashreplace")
     warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
     for number in SIGNALS:
         signal.signal(number, _interrupt)
     try:
-        app()
+        sys.exit(app(prog_name="p0sim", standalone_mode=False))
+    except UsageError as error:
+        _say_usage(error)
+        sys.exit(BAD_INPUT)
     except Interrupted as stop:
         kept = f"; finished blocks are kept. Resume with: {same_command()}"
         say(f"interrupted{stop}{kept if sys.argv[1:2] in RESUMABLE else ''}")
@@ -69,6 +78,16 @@ def run_app() -> None:
     except MemoryError:
         say("error: n or the grid is too large for the memory of this machine")
         sys.exit(BAD_INPUT)
+
+
+def _say_usage(error: Any) -> None:
+    """What is wrong with the options in one line; all the help where nothing was asked for."""
+    message = str(error.format_message())
+    if "\n" in message:
+        error.show()
+    else:
+        where = error.ctx.command_path if error.ctx else "p0sim"
+        say(f"error: {message[:1].lower()}{message[1:].rstrip('.')}; see {where} --help")
 
 
 def _interrupt(*_: object) -> NoReturn:

@@ -11,7 +11,7 @@ import typer
 from p0sim.cli.app import app, say
 from p0sim.cli.new_files import require_folder
 from p0sim.cli.seeds import seeded
-from p0sim.cli.words import print_frame
+from p0sim.cli.words import patience, print_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,7 +69,8 @@ def explore(
     losses = [float(exact_epsilon(text.strip()).value) for text in epsilons.split(",")]
     read = read_network(network, q, nodes)
     rng, used = seeded(seed)
-    frame = pd.DataFrame(_told(explore_rows(read, losses, reps, rng=rng), reps))
+    with patience("simulating"):
+        frame = pd.DataFrame(_told(explore_rows(read, losses, reps, rng=rng), reps))
     about = f"n = {read.n}, q = {q}, {reps} simulated releases a row, seed {used}"
     _print_exploration(frame, NOT_A_RELEASE, about)
     if output is not None:

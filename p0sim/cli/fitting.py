@@ -11,6 +11,7 @@ import typer
 from p0sim.cli.app import app, say
 from p0sim.cli.new_files import csv_text, require_folder, require_new_file, write_new_file
 from p0sim.cli.seeds import seeded
+from p0sim.cli.words import patience
 from p0sim.errors import NoEstimateError
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def fit(
         write_new_file(output, table.to_csv(index=False, lineterminator="\n"))
     written = [output] if output else []
     print(summary)
-    for path in [*written, *(_figures(found, level, variance, plot) if plot else [])]:
+    for path in [*written, *(_figures(found, level, variance, plot) if plot is not None else [])]:
         print(f"Written: {path}")
 
 
@@ -144,7 +145,8 @@ def synthesize(
     require_new_file(output)
     found = _fitted(_degrees(release, q, epsilon, no_noise), margins, boundary, ridge)
     rng, used = seeded(seed)
-    network = Network(found.simulate(rng=rng), found.model.q, found.nodes)
+    with patience("drawing"):
+        network = Network(found.simulate(rng=rng), found.model.q, found.nodes)
     write_new_file(output, csv_text(["source", "target", "weight"], _arcs(network)))
     print(f"{output}: {network.weights.nnz} arcs between {network.n} nodes, seed {used}")
     _tell_synthetic(found)
@@ -170,7 +172,9 @@ def _released(release: Path, q: int | None, epsilon: str | None, no_noise: bool)
     if q not in (None, found.q):
         raise InvalidNetworkError(f"q must be the release's own {found.q}, or left out; got {q}")
     own = found.epsilon_text
-    if no_noise or (epsilon and exact_epsilon(epsilon).value != exact_epsilon(own).value):
+    if no_noise or (
+        epsilon is not None and exact_epsilon(epsilon).value != exact_epsilon(own).value
+    ):
         got = "--no-noise" if no_noise else epsilon
         raise InvalidPrivacyError(f"epsilon must be the release's own {own}; got {got}")
     return found
@@ -203,7 +207,8 @@ def _fitted(degrees: Degrees, margins: str, boundary: str, ridge: str) -> P0Resu
     from p0sim.inference.results import P0Results
 
     try:
-        return P0Results(fit_moments(degrees, margins, "newton", boundary, _weight(ridge)))
+        with patience("fitting"):
+            return P0Results(fit_moments(degrees, margins, "newton", boundary, _weight(ridge)))
     except NoEstimateError as error:
         raise NoEstimateError(error.reason, error.nodes, _spelled(error.ways)) from None
 

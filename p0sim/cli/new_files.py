@@ -27,13 +27,17 @@ def require_new_file(path: Path | None) -> None:
 
 
 def require_folder(output: str | Path | None) -> None:
-    """Refuse an output that has no folder to stand in; None is no output.
+    """Refuse an output that has no name or no folder to stand in; None is no output.
 
     Raises
     ------
     CannotWriteError
     """
-    if output is not None and not Path(output).parent.is_dir():
+    if output is None:
+        return
+    if not Path(output).name:
+        raise CannotWriteError(f"output must have a name; got {str(output)!r}")
+    if not Path(output).parent.is_dir():
         raise CannotWriteError(f"output must stand in a folder that exists; got {output}")
 
 

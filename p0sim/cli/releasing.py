@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from p0sim.cli.app import Interrupted, app
-from p0sim.cli.words import MISSING, print_frame
+from p0sim.cli.words import MISSING, print_frame, printable
 from p0sim.errors import CannotWriteError
 
 if TYPE_CHECKING:
@@ -91,6 +91,8 @@ def ledger(
     from p0sim.privacy.exact_epsilon import exact_text
     from p0sim.privacy.ledger import COMPOSITION, ledger_of, read_ledger
 
+    if network.is_dir():
+        raise InvalidNetworkError(f"network must be a file; got {network}, a folder")
     found = read_ledger(ledger_of(network))
     if not found.path.exists() and not network.exists():
         raise InvalidNetworkError(f"network must be a file or have had a ledger; got {network}")
@@ -122,10 +124,10 @@ def _listing(entries: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 def _cell(entry: Mapping[str, Any], name: str) -> str:
     value = entry.get(name)
     if name == "output" and value is None and "node" in entry:
-        return f"for {entry['node']}"
+        return printable(f"for {entry['node']}")
     if name == "when" and value is not None:
         return str(value)[:16].replace("T", " ")
-    return MISSING if value is None else str(value)
+    return MISSING if value is None else printable(str(value))
 
 
 def _last(text: str, length: int) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MISSING = "-"
+FIRST_TIME = "half a minute or more the first time on a machine"
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -33,6 +36,32 @@ def print_frame(
         index=False, formatters=shown, float_format="{:.6g}".format, na_rep=MISSING
     )
     print("\n".join(line.rstrip() for line in text.splitlines()), file=file)
+
+
+@contextmanager
+def patience(doing: str) -> Iterator[None]:
+    """Show on a terminal that something goes on; it vanishes, and a log gets nothing.
+
+    Print no result meanwhile: it would go to the standard error.
+    """
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"{doing}: {FIRST_TIME}"):
+        yield
+
+
+def printable(text: str) -> str:
+    r"""A name as one line that any terminal takes: what cannot be printed is escaped.
+
+    Examples
+    --------
+    >>> print(printable("Zoë\n\udcff"))
+    Zoë\n\udcff
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def readable_bytes(n_bytes: float) -> str:

@@ -32,11 +32,14 @@ from typing import Any
 from p0sim.durable import sync_folder
 from p0sim.errors import CannotWriteError, InvalidPrivacyError, P0SimError
 from p0sim.privacy.exact_epsilon import ExactEpsilon, exact_epsilon, exact_text
+from p0sim.validation import shown
 
 SUFFIX = ".ledger"
 FORMAT = 1
 COMPOSITION = "basic composition: epsilons add up"
 SECONDS_TO_WAIT = 60
+# Python writes and reads whole numbers of up to 4300 digits
+LONGEST_TOTAL_BITS = 10_000
 CUT_OFF = re.compile(r'\{"epsilon": "([^"]*)"')
 
 
@@ -152,7 +155,8 @@ def require_affordable(ledger: Ledger, epsilon: ExactEpsilon, budget: Fraction |
     Raises
     ------
     InvalidPrivacyError
-        If the total would pass the budget, or `budget` is not the one that was set.
+        If the total would pass the budget or be too long a fraction to write, or `budget` is not
+        the one that was set.
     """
     if budget is not None and ledger.budget not in (None, budget):
         raise InvalidPrivacyError(
@@ -160,7 +164,13 @@ def require_affordable(ledger: Ledger, epsilon: ExactEpsilon, budget: Fraction |
             f"got {exact_text(budget)}"
         )
     allowed = ledger.budget if budget is None else budget
-    if allowed is not None and ledger.spent + epsilon.value > allowed:
+    total = ledger.spent + epsilon.value
+    if total.denominator.bit_length() > LONGEST_TOTAL_BITS:
+        raise InvalidPrivacyError(
+            f"epsilon must leave {ledger.path} a total with a denominator of at most "
+            f"{LONGEST_TOTAL_BITS} bits; got {epsilon.text}: take a decimal"
+        )
+    if allowed is not None and total > allowed:
         raise InvalidPrivacyError(
             f"epsilon must be at most {exact_text(max(allowed - ledger.spent, Fraction(0)))}, what "
             f"is left of the budget {exact_text(allowed)}; got {epsilon.text}"
@@ -192,9 +202,10 @@ def _with_budget(ledger: Ledger, budget: Fraction, place: str) -> Ledger:
 
 def _with_entry(ledger: Ledger, fields: Mapping[str, Any], place: str) -> Ledger:
     total = ledger.spent + _number(fields["epsilon"], "epsilon", place)
-    if "total" in fields and _number(fields["total"], "total", place) != total:
+    # as text: a sum of many fractions is longer than an epsilon may be
+    if fields.get("total", exact_text(total)) != exact_text(total):
         raise InvalidPrivacyError(
-            f"total must be {exact_text(total)} in {place}; got {fields['total']}: "
+            f"total must be {exact_text(total)} in {place}; got {shown(fields['total'])}: "
             "a line was changed or taken out"
         )
     entry = {**fields, "total": exact_text(total)}
@@ -205,7 +216,7 @@ def _fields(line: str) -> Mapping[str, Any]:
     """The object of a line; of one that was cut off, its epsilon if that is whole."""
     try:
         fields = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         start = CUT_OFF.match(line)
         return {"epsilon": start[1]} if start else {}
     return fields if isinstance(fields, dict) else {}

@@ -18,6 +18,7 @@ from p0sim.arrays import IntVector
 from p0sim.durable import sync_folder, write_synced
 from p0sim.errors import CannotWriteError, InvalidNetworkError, InvalidPrivacyError
 from p0sim.model.bidegree import BiDegree, largest_degree
+from p0sim.model.file_content import file_text
 from p0sim.privacy.exact_epsilon import exact_epsilon
 from p0sim.privacy.noisy_bidegree import NoisyBiDegree
 from p0sim.privacy.release_record import ReleaseRecord, record_from_json
@@ -35,7 +36,7 @@ def read_degrees(path: str | Path, q: int, epsilon: object = None) -> NoisyBiDeg
     Parameters
     ----------
     path : str or Path
-        Labels are kept as written; degrees are whole numbers.
+        Labels are kept as written; degrees are whole numbers. May be packed: .csv.gz.
     q : int
         Weights of the network lie in 0..q-1.
     epsilon : str, int, Fraction or float, optional
@@ -75,12 +76,11 @@ def read_columns(path: Path) -> Columns:
     InvalidNetworkError
         As for :func:`read_degrees`.
     """
+    reader = csv.reader(io.StringIO(file_text(path), newline=""), strict=True)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            rows = [(reader.line_num, row) for row in reader if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InvalidNetworkError(f"degree file must be readable; got {path}: {error}") from None
+        rows = [(reader.line_num, row) for row in reader if row]
+    except csv.Error as error:
+        raise InvalidNetworkError(f"degree file must be a table; got {path}: {error}") from None
     if not rows or rows[0][1] != HEADER:
         got = ",".join(rows[0][1]) if rows else ""
         raise InvalidNetworkError(f"{path} must start with {','.join(HEADER)}; got {got!r}")

@@ -112,7 +112,7 @@ def record_from_json(text: str) -> ReleaseRecord:
         fields = json.loads(text, object_pairs_hook=_once_each)
     except InvalidPrivacyError:
         raise
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InvalidPrivacyError("release.json must be JSON, as it was written") from None
     if not isinstance(fields, dict):
         raise InvalidPrivacyError(f"release.json must hold keys and values; got {shown(fields)}")
@@ -147,6 +147,8 @@ def _check_fields(fields: Mapping[str, Any]) -> None:
     _require(fields, "format", fields["format"] == FORMAT, f"must be {FORMAT}")
     _require(fields, "n", fields["n"] >= MIN_NODES, f"must be at least {MIN_NODES}")
     _require(fields, "ledger", fields["ledger"] in LEDGERS, f"must be one of {', '.join(LEDGERS)}")
+    texts = all(isinstance(text, str) for text in fields["versions"].values())
+    _require(fields, "versions", texts, "must be text each")
 
 
 def _check_words(fields: Mapping[str, Any], record: ReleaseRecord) -> None:

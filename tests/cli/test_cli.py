@@ -379,3 +379,23 @@ def test_help_shows_an_example_for_every_command(tmp_path):
         done = p0sim(command, "--help", folder=tmp_path)
         assert done.returncode == 0
         assert f"Example: p0sim {command}" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["fit"], "error: missing argument 'RELEASE'; see p0sim fit --help\n"),
+        (["fit", "x", "--nope"], "error: no such option: --nope"),
+        (["release", "x.csv", "--q", "many"], "error: invalid value for '--q': "),
+        (["nothing"], "error: no such command 'nothing'; see p0sim --help\n"),
+    ],
+)
+def test_a_command_that_cannot_be_understood_is_one_line(given, said, tmp_path):
+    done = p0sim(*given, folder=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert said in done.stderr
+
+
+def test_no_command_at_all_shows_them_all(tmp_path):
+    done = p0sim(folder=tmp_path)
+    assert "release" in done.stdout + done.stderr

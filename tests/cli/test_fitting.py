@@ -146,6 +146,7 @@ def test_what_a_release_says_of_itself_is_not_said_otherwise(folder):
     assert "must be the release's own 3" in refused("fit", "rel", "--q", 4)
     assert "must be the release's own 20" in refused("fit", "rel", "--epsilon", 21)
     assert "got --no-noise" in refused("fit", "rel", "--no-noise")
+    assert "epsilon must be a decimal" in refused("fit", "rel", "--epsilon", "")
     assert told("fit", "rel", "--q", 3, "--epsilon", "20.0") == told("fit", "rel")
 
 
@@ -174,6 +175,7 @@ def test_what_is_wrong_with_the_input_is_one_line(command, folder):
         (("--level", "95"), "level must lie strictly between 0 and 1"),
         (("--variance", "s"), "variance must be one of noise, S, exact"),
         (("--plot", "no/where/x"), "folder that exists"),
+        (("--plot", ""), "output must have a name; got ''"),
         (("-o", "rel"), "output must be a new file"),
     ],
 )

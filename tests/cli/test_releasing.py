@@ -158,6 +158,19 @@ def test_ledger_of_a_network_that_was_never_released(folder):
     ]
     assert names(folder) == {"friends.csv", "nodes.txt"}
     assert "nowhere.csv" in str(call("ledger", "nowhere.csv").exception)
+    for place in ("/", ".", ""):
+        assert "network must be a file" in str(call("ledger", place).exception)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are bytes on Linux only")
+@pytest.mark.parametrize(("name", "shown"), [("a\udcff", r"a\udcff"), ("a\nb", r"a\nb")])
+def test_a_name_that_cannot_be_printed_is_no_traceback_after_the_draw(folder, name, shown):
+    """A byte that is no UTF-8, and a line end; the ledger shows either on one line."""
+    done = p0sim(*options(output=name), folder=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert p0.read_release(folder / name).n == 4
+    table = p0sim("ledger", "friends.csv", folder=folder).stdout.splitlines()
+    assert table[1].split()[-1] == shown
 
 
 @pytest.mark.parametrize("output", ["out", None])

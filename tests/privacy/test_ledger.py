@@ -48,6 +48,24 @@ def test_thirds_add_up_exactly(path):
     assert read_ledger(path).spent == 1
 
 
+def test_totals_may_be_longer_than_any_epsilon(path):
+    """50-digit denominators without a common factor: their sum has more digits than one epsilon."""
+    asked = [f"1{'0' * 44}{k}/{10**49 + k}" for k in (9, 57, 99)]
+    for epsilon in asked:
+        enter(path, epsilon)
+    assert read_ledger(path).spent == sum(map(Fraction, asked))
+    assert len(read_ledger(path).entries[-1]["total"]) > 200
+
+
+def test_a_total_that_could_not_be_read_back_is_refused_before_it_is_entered(path, monkeypatch):
+    monkeypatch.setattr(module, "LONGEST_TOTAL_BITS", 10)
+    enter(path, "1/31")
+    before = path.read_bytes()
+    refusal(partial(enter, path, "1/37"), "at most 10 bits", "got 1/37: take a decimal")
+    assert path.read_bytes() == before
+    enter(path, "1/31")
+
+
 def test_over_budget_is_refused_and_nothing_entered(path):
     enter(path, "0.7", "1")
     before = path.read_bytes()
@@ -144,7 +162,11 @@ def test_a_line_cut_before_its_epsilon_stops_releases_until_it_is_written_down(p
     assert read_ledger(path).spent == Fraction(17, 20)
 
 
-@pytest.mark.parametrize("tail", [b"\x00" * 40, b"\n", b"[1]\n", b"{}\n", b'{"epsilon": 0.5}\n'])
+@pytest.mark.parametrize(
+    "tail",
+    [b"\x00" * 40, b"\n", b"[1]\n", b"{}\n", b'{"epsilon": 0.5}\n', b"[" * 100_000],
+    ids=["zeros", "blank", "list", "nothing", "float", "nested"],
+)
 def test_what_cannot_be_understood_stops_releases(path, tail):
     enter(path, "0.25")
     path.write_bytes(path.read_bytes() + tail)
@@ -161,9 +183,9 @@ def test_a_line_taken_out_or_changed_is_found(path):
         enter(path, epsilon)
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:2] + lines[3:]))
-    refusal(partial(read_ledger, path), "total must be 0.7 in line 3", "got 1")
+    refusal(partial(read_ledger, path), "total must be 0.7 in line 3", "got '1'")
     path.write_text("".join(lines).replace('"0.3"', '"0.03"'))
-    refusal(partial(read_ledger, path), "total must be 0.23 in line 3", "got 0.5")
+    refusal(partial(read_ledger, path), "total must be 0.23 in line 3", "got '0.5'")
 
 
 def test_a_second_budget_is_refused_when_it_is_read(path):

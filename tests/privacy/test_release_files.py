@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from fractions import Fraction
@@ -113,6 +114,7 @@ TAMPERED = [
     ({"format": 2}, "format in release.json must be 1"),
     ({"ledger": "/home/ann"}, "ledger in release.json must be one of"),
     ({"clip": 3}, "clip in release.json must be of the kind bool"),
+    ({"versions": {"p0sim": [1]}}, "versions in release.json must be text each"),
     ({"path": "friends.csv"}, "path in release.json must be None"),
     ({"law": {}}, "law in release.json must be None"),
     ({"unit_of_privacy": "one node"}, "unit_of_privacy in release.json must be"),
@@ -144,7 +146,7 @@ def test_a_record_without_one_of_its_keys_is_refused(folder, key):
     refusal(partial(p0.read_release, folder), key)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", "\x00"])
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "\x00", "[" * 100_000, "9" * 5000])
 def test_a_record_that_is_no_json_object_is_refused(folder, text):
     (folder / "release.json").write_text(text)
     refusal(partial(p0.read_release, folder), "release.json must")
@@ -201,6 +203,12 @@ def test_marks_and_line_ends_do_not_matter(save, change):
     assert p0.read_degrees(save(change(ROWS)), q=3, epsilon=2).nodes == ("ann", "01", "cy")
 
 
+def test_a_degree_file_may_be_packed(save):
+    packed = save(ROWS).with_name("degrees.csv.gz")
+    packed.write_bytes(gzip.compress(ROWS.encode()))
+    assert p0.read_degrees(packed, q=3, epsilon=2).in_degree.tolist() == [-1, 2, 4]
+
+
 def test_degrees_that_only_noise_gives_ask_for_epsilon(save):
     refusal(partial(p0.read_degrees, save(ROWS), q=4), "in_degree", "noise need epsilon")
 
@@ -230,8 +238,9 @@ def test_a_degree_that_is_no_whole_number_is_refused_with_its_row(save, cell):
         ("ann,1,2\nbob,2,1\ncy,0,0\n", "must start with node,out_degree,in_degree; got 'ann,1,2'"),
         (ROWS + "dan,1\n", "a row must have 3 cells; got 2 in row 5"),
         (ROWS + "ann,1,1\n", "nodes must be different; got 'ann' in rows 2 and 5 of"),
-        (ROWS + '"dan,1,1\n', "degree file must be readable"),
-        (b"\xff\xfe", "degree file must be readable"),
+        (ROWS + '"dan,1,1\n', "degree file must be a table"),
+        (b"\xff\xfe", "file must be text in UTF-8"),
+        (ROWS.encode() + b"\0", "holds NUL bytes"),
         ("node,out_degree,in_degree\nann,1,1\nbob,1,1\n", "n must be at least 3"),
     ],
 )
