@@ -2,7 +2,7 @@
 
 One test a row of the list of cases, here the rows that concern loading and files; the docstring
 gives the row's number and the right value. A row is a kind of fault: each test looks at every
-way in, not at the one input.
+way in, not at the one input. ELSEWHERE names the tests that hold the other rows.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ import pytest
 from scipy import sparse
 
 import p0sim as p0
+from p0sim.cli.seeds import seeded
+from tests.oracles.named import is_a_test
 from tests.oracles.refusals import refusal
 
 Rows = list[tuple[str, str, object]]
@@ -297,3 +299,136 @@ def test_row_44_a_byte_order_mark_is_harmless(name, header, tmp_path):
         network = p0.read_network(path, q=3)
         found.append((network.nodes, degrees(network)))
     assert found[0] == found[1] == (("a", "b", "c"), ([2, 1, 0], [0, 2, 1]))
+
+
+def test_row_1_released_values_are_whole_numbers(tmp_path):
+    """Row 1: integers only, for both mechanisms, in memory and on disk; none is written as 3.0."""
+    network = p0.Network([[0, 1, 2], [1, 0, 0], [0, 2, 0]], q=3)
+    for mechanism in ("laplace", "edge_flip"):
+        z = p0.release(network, "0.5", mechanism=mechanism)
+        z.write(tmp_path / mechanism)
+        back = p0.read_release(tmp_path / mechanism)
+        for sums in (z.out_degree, z.in_degree, back.out_degree, back.in_degree):
+            assert sums.dtype == np.int64
+        lines = (tmp_path / mechanism / "degrees.csv").read_text().splitlines()[1:]
+        for cell in (cell for line in lines for cell in line.split(",")[1:]):
+            assert str(int(cell)) == cell
+
+
+def test_row_16_numpy_noise_says_that_it_is_no_release():
+    """Row 16: "not a private release" where numpy noise is used: module, record and help."""
+    from p0sim.cli.exploring import explore
+    from p0sim.privacy import simulate
+
+    assert "Nothing made here is a private release" in simulate.__doc__
+    z = p0.simulate_release(p0.BiDegree([3, 1, 2], [2, 2, 2], q=3), 2, rng=np.random.default_rng(1))
+    assert z.is_release is False
+    assert "not a private release" in repr(z)
+    assert "Not a release" in explore.__doc__
+
+
+def test_row_26_what_has_no_seed_never_repeats():
+    """Row 26: a thousand runs without a seed differ; with one they agree."""
+    d = p0.BiDegree([3, 1, 2], [2, 2, 2], q=3)
+    without = [seeded(None)[0] for _ in range(1000)]
+    drawn = {p0.simulate_release(d, 1e-5, rng=rng).out_degree.tobytes() for rng in without}
+    assert len(drawn) == 1000
+    again = {p0.simulate_release(d, 0.1, rng=seeded(7)[0]).out_degree.tobytes() for _ in range(10)}
+    assert len(again) == 1
+
+
+ELSEWHERE = {
+    "row 3": [
+        "linkpred/test_ranking.py::test_at_a_huge_epsilon_the_list_is_the_top_k_by_score_in_order"
+    ],
+    "row 6": [
+        "privacy/test_release.py::test_large_degrees_are_not_rounded",
+        "privacy/test_exact_laplace.py::test_large_values_stay_exact",
+    ],
+    "row 8": [
+        "privacy/test_exact_laplace.py::test_one_tenth_at_q_4",
+        "privacy/test_exact_laplace.py::"
+        "test_the_effective_epsilon_is_never_above_the_one_asked_for",
+    ],
+    "row 10": [
+        "privacy/test_release.py::test_the_statement_names_neighbours_and_limits",
+        "privacy/test_release_files.py::test_the_record_says_all_that_is_public_and_nothing_else",
+    ],
+    "row 11": ["privacy/test_release.py::test_no_seeded_generator_is_on_the_release_path"],
+    "row 14": [
+        "privacy/test_exact_laplace.py::"
+        "test_values_near_the_end_of_64_bits_are_refused_and_never_change_sign"
+    ],
+    "row 15": [
+        "privacy/test_ledger.py::test_decimal_epsilons_add_up_exactly",
+        "privacy/test_ledger.py::"
+        "test_it_is_json_lines_that_name_the_composition_and_are_only_added_to",
+    ],
+    "row 17": [
+        "privacy/test_release.py::test_the_scale_comes_from_q_and_not_from_the_weights_in_use",
+        "privacy/test_sensitivity.py::test_sensitivity_does_not_come_from_the_data",
+    ],
+    "row 19": [
+        "cli/test_exploring.py::test_one_seed_one_table",
+        "cli/test_fitting.py::test_one_seed_one_network_and_without_a_seed_another_each_time",
+        "report/test_fit_figures.py::"
+        "test_figures_are_written_without_a_warning_and_alike_each_time",
+        "linkpred/test_mechanisms.py::test_one_seed_gives_one_list_and_another_seed_another",
+        "test_global_random_state.py::test_a_public_call_leaves_the_global_generators_alone",
+    ],
+    "row 20": [
+        "privacy/test_release.py::test_a_release_can_be_pickled",
+        "studies/test_study.py::test_frames_are_the_same_bits_for_one_and_two_workers",
+    ],
+    "row 21": [
+        "privacy/test_release.py::"
+        "test_without_opendp_everything_else_works_and_a_release_says_what_is_missing"
+    ],
+    "row 24": [
+        "privacy/test_discrete_laplace.py::test_share_of_zeros_at_q_2_epsilon_1",
+        "privacy/test_discrete_laplace.py::test_control_rounded_continuous_laplace_is_found",
+    ],
+    "row 25": ["privacy/test_release.py::test_fresh_processes_give_different_releases"],
+    "row 27": [
+        "privacy/test_release.py::test_no_seeded_generator_is_on_the_release_path",
+        "linkpred/test_ranking.py::test_the_secure_modules_have_no_seeded_randomness",
+    ],
+    "row 48": ["linkpred/test_scores.py::test_aa_of_a_path_and_of_nodes_without_common_neighbours"],
+    "row 49": [
+        "linkpred/test_scores.py::test_jaccard_of_two_isolated_nodes_is_zero_without_a_warning"
+    ],
+    "row 50": [
+        "linkpred/test_graphs.py::"
+        "test_a_directed_file_is_refused_with_its_row_and_joined_on_request"
+    ],
+    "row 52": ["engine/test_runner.py::test_workers_and_blocks_never_change_a_bit"],
+    "row 54": ["privacy/test_simulate.py::test_tiny_epsilon_is_refused_and_never_noiseless"],
+    "row 55": [
+        "engine/test_runner.py::test_ctrl_c_stops_within_seconds_leaves_no_child_and_resumes"
+    ],
+    "row 57": [
+        "engine/test_tuning.py::test_blas_and_numba_are_held_to_one_thread_and_set_free_again"
+    ],
+    "row 58": ["engine/test_store.py::test_two_live_runs_of_a_directory_are_refused"],
+    "row 60": [
+        "privacy/test_release_files.py::test_what_fails_half_way_leaves_nothing",
+        "cli/test_releasing.py::test_a_disk_that_is_full_after_the_draw_says_what_is_spent",
+        "engine/test_store.py::test_full_disk_leaves_no_file_of_the_block",
+    ],
+    "row 62": ["engine/test_design.py::test_written_or_computed_levels_are_one_cell_each"],
+    "row 64": [
+        "performance/test_measures.py::test_clopper_pearson_ends_are_the_printed_ones",
+        "performance/test_measures.py::test_zero_of_zero_has_no_interval",
+    ],
+    "row 66": ["report/test_figures.py::test_figures_are_saved_whatever_backend_is_asked_for"],
+    "row 67": [
+        "report/test_figures.py::test_minus_signs_are_minus_signs",
+        "report/test_figures.py::test_letters_that_the_font_lacks_are_one_warning",
+    ],
+    "row 68": ["report/test_figures.py::test_two_hundred_figures_leave_nothing_behind"],
+}
+
+
+@pytest.mark.parametrize("row", ELSEWHERE)
+def test_the_tests_of_other_rows_are_there(row):
+    assert [name for name in ELSEWHERE[row] if not is_a_test(name)] == []
