@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from p0sim.engine.worker import Task
     from p0sim.studies.results import StudyResults
 
+NoReport = Annotated[
+    bool, typer.Option("--no-report", help="End with the table; p0sim report does the rest.")
+]
 StudyPath = Annotated[Path, typer.Argument(help="Study file (TOML).")]
 Directory = Annotated[Path, typer.Argument(help="Results folder of a study.")]
 BlockSize = Annotated[
@@ -132,6 +135,7 @@ def run(
     keep_going: KeepGoing = False,
     strict_version: StrictVersion = False,
     strict: Strict = False,
+    no_report: NoReport = False,
 ) -> None:
     """Run or resume a study; end with its table and its report.
 
@@ -155,7 +159,7 @@ def run(
         "strict_version": strict_version,
     }
     results, summary = planned.run_and_tell(output, n_jobs=jobs, **options)
-    _end(results, summary, strict, jobs)
+    _end(results, summary, strict, None if no_report else jobs)
 
 
 @app.command()
@@ -171,6 +175,7 @@ def extend(
     keep_going: KeepGoing = False,
     strict_version: StrictVersion = False,
     strict: Strict = False,
+    no_report: NoReport = False,
 ) -> None:
     """Add replicates to a study, from what its results folder holds.
 
@@ -192,7 +197,7 @@ def extend(
         keep_going=keep_going,
         strict_version=strict_version,
     )
-    _end(results, summary, strict, jobs)
+    _end(results, summary, strict, None if no_report else jobs)
 
 
 @app.command()
@@ -246,16 +251,18 @@ def _debug(task: Task) -> None:
         pdb.runcall(run_bare, task)
 
 
-def _end(results: StudyResults, summary: RunSummary, strict: bool, jobs: int) -> None:
-    """Say how a run ended, by words and exit code."""
+def _end(results: StudyResults, summary: RunSummary, strict: bool, drawing: int | None) -> None:
+    """Say how a run ended, by words and exit code; None draw no report."""
     from p0sim.studies.progress import closing_line
 
     if line := closing_line(results):
         say(line)
     if not results.n_replicates:
         say("no replicate is there: nothing of the study falls to this shard")
+    elif drawing is None:
+        print(results.paper_table().to_text())
     else:
-        report = results.write_report(n_jobs=jobs)
+        report = results.write_report(n_jobs=drawing)
         print(report.with_name("table.txt").read_text("utf-8"))
         print(f"Report: {report}")
     if summary.stopped:

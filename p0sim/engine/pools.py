@@ -27,7 +27,7 @@ from p0sim.errors import InvalidStudyError, name_some
 
 CONNECT_SECONDS = 15
 # Processes start in two or three seconds, the time of as many figures.
-FEWEST_SPREAD = 10
+FEWEST_SPREAD = 12
 # what every worker must share with us for numbers to agree
 LEFT_OVER = r"\d+ tasks (have been successfully executed|which were still being processed)"
 SHARED_PACKAGES = ("p0sim", "numpy", "scipy")

@@ -120,7 +120,7 @@ def bare(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bare")
     text = TEXT.replace("reps = 12", "reps = 2")
     (folder / "bare.toml").write_text(re.sub(r"contrasts = \[.*\]\n", "contrasts = []\n", text))
-    assert p0sim("run", "bare.toml", "-j", 1, folder=folder).returncode in (0, 3)
+    assert p0sim("run", "bare.toml", "-j", 1, "--no-report", folder=folder).returncode in (0, 3)
     return folder
 
 
@@ -157,9 +157,17 @@ def test_a_truncated_file_of_a_report_is_told_in_one_line(finished):
 
 def test_a_smoke_run_has_a_folder_of_its_own(finished):
     folder, _ = finished
-    done = p0sim("run", "tiny.toml", "--reps", 3, "-j", 1, folder=folder)
+    done = p0sim("run", "tiny.toml", "--reps", 3, "-j", 1, "--no-report", folder=folder)
     assert done.returncode == 0, done.stderr
     assert (folder / "results/tiny-reps3").is_dir()
+
+
+def test_a_run_without_a_report_ends_with_the_same_table(finished):
+    folder, whole = finished
+    done = p0sim("run", "tiny.toml", "-j", 1, "--no-report", folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == whole.stdout.partition("Report:")[0].strip()
+    assert not (folder / "reports/tiny-reps3").exists()
 
 
 @pytest.mark.parametrize(("old", "new"), BAD)
@@ -195,7 +203,7 @@ def test_a_study_without_any_estimate_is_exit_code_3(tmp_path):
     """L = 40: every margin sits at its end, with or without noise."""
     text = TEXT.replace('L = ["0", "log(log(n))"]', "L = [40]").replace("reps = 12", "reps = 2")
     (tmp_path / "none.toml").write_text(text)
-    done = p0sim("run", "none.toml", "-j", 1, folder=tmp_path)
+    done = p0sim("run", "none.toml", "-j", 1, "--no-report", folder=tmp_path)
     assert done.returncode == 3, done.stderr
     assert "–" in done.stdout
     assert "no replicate" in done.stderr
@@ -227,7 +235,7 @@ def broken(tmp_path_factory):
     folder = tmp_path_factory.mktemp("broken")
     (folder / "broken.toml").write_text(BROKEN_STUDY)
     (folder / "broken.py").write_text(BROKEN)
-    return folder, p0sim("run", "broken.toml", "-j", 2, folder=folder)
+    return folder, p0sim("run", "broken.toml", "-j", 2, "--no-report", folder=folder)
 
 
 def test_check_shows_what_fails_before_anything_is_run(broken):
@@ -242,7 +250,7 @@ def test_a_cell_that_only_fails_is_paused_and_told_at_the_end(broken):
     assert done.returncode == 0
     assert "paused, since the first 20 replicates all ended in error" in done.stderr
     assert "problems: 20 errors (ValueError: two is one too many)" in done.stderr
-    assert p0sim("run", "broken.toml", "--strict", folder=folder).returncode == 3
+    assert p0sim("run", "broken.toml", "--strict", "--no-report", folder=folder).returncode == 3
 
 
 def test_status_and_failures_say_what_to_do(broken):
@@ -273,7 +281,9 @@ def replicate(cell, streams):
 def test_a_replicate_that_killed_or_slept_is_told_and_can_be_looked_at_safely(tmp_path):
     (tmp_path / "crash.toml").write_text(BROKEN_STUDY.replace("broken", "crash"))
     (tmp_path / "crash.py").write_text(CRASH)
-    done = p0sim("run", "crash.toml", "-j", 1, "--reps", 4, "--timeout", "1s", folder=tmp_path)
+    done = p0sim(
+        "run", "crash.toml", "-j", 1, "--reps", 4, "--timeout", "1s", "--no-report", folder=tmp_path
+    )
     assert done.returncode == 0, done.stderr
     assert "fits without an estimate: 1 timeout, 1 killed; see p0sim failures" in done.stderr
     assert "on standard output" not in done.stdout
@@ -291,7 +301,9 @@ def test_a_shard_without_work_is_no_failure(tmp_path):
     (tmp_path / "broken.toml").write_text(BROKEN_STUDY)
     (tmp_path / "broken.py").write_text(BROKEN)
     done = [
-        p0sim("run", "broken.toml", "--reps", 1, "--shard", f"{k}/3", folder=tmp_path)
+        p0sim(
+            "run", "broken.toml", "--reps", 1, "--shard", f"{k}/3", "--no-report", folder=tmp_path
+        )
         for k in (1, 2, 3)
     ]
     assert {each.returncode for each in done} == {0}
@@ -312,7 +324,7 @@ def test_the_debugger_stops_where_it_raised(broken):
 
 def test_time_that_is_up_is_exit_code_4_and_the_same_command_goes_on(tmp_path):
     (tmp_path / "tiny.toml").write_text(TEXT)
-    options = ("run", "tiny.toml", "-j", 1, "--block-size", 1)
+    options = ("run", "tiny.toml", "-j", 1, "--block-size", 1, "--no-report")
     done = p0sim(*options, "--max-time", "0.1s", folder=tmp_path)
     assert done.returncode == 4
     assert "Resume with: p0sim run tiny.toml -j 1" in done.stderr
@@ -322,19 +334,19 @@ def test_time_that_is_up_is_exit_code_4_and_the_same_command_goes_on(tmp_path):
 def test_shards_have_folders_of_their_own_and_merge(tmp_path):
     (tmp_path / "tiny.toml").write_text(TEXT)
     for shard in ("1/2", "2/2"):
-        done = p0sim("run", "tiny.toml", "-j", 1, "--shard", shard, folder=tmp_path)
+        done = p0sim("run", "tiny.toml", "-j", 1, "--shard", shard, "--no-report", folder=tmp_path)
         assert done.returncode in (0, 3), done.stderr
     merged = p0sim(
         "merge", "results/tiny", "results/tiny-1of2", "results/tiny-2of2", folder=tmp_path
     )
     assert "96 replicates merged into results/tiny" in merged.stdout
-    again = p0sim("run", "tiny.toml", folder=tmp_path)
+    again = p0sim("run", "tiny.toml", "--no-report", folder=tmp_path)
     assert "nothing to compute" in again.stderr
 
 
 def test_extend_plan_and_export_do_what_they_say(finished):
     folder, _ = finished
-    done = p0sim("extend", "results/tiny", "--reps", 14, "-j", 1, folder=folder)
+    done = p0sim("extend", "results/tiny", "--reps", 14, "-j", 1, "--no-report", folder=folder)
     assert done.returncode == 0, done.stderr
     assert "96 of 112 replicates are already there" in done.stderr
     planned = p0sim("plan", "tiny.toml", "--mcse", "coverage=0.005", folder=folder)
