@@ -1,12 +1,12 @@
 r"""The bi-degree sequence of a network that is closest to a noisy one.
 
 Derived here. Let K = q - 1 and z be noisy degrees. We look for the network with weights 0..K whose
-degrees d make |z+ - d+| + |z- - d-| smallest, summed over all nodes. The noise being independent
-with a chance that falls as lam^|k|, these are the most likely true degrees.
+degrees d make ``|z+ - d+| + |z- - d-|`` smallest, summed over all nodes. The noise being
+independent with a chance that falls as ``lam^|k|``, these are the most likely true degrees.
 
 A network whose row i sums to more than max(z+_i, 0) can give up a unit there: its own term falls by
 1 and a column's rises by 1 at most. The same holds for columns. So some best network has no sum
-above max(z, 0), and its distance is sum |z| - 2 total: it is the one of largest total. That is a
+above max(z, 0), and its distance is ``sum |z|`` - 2 total: it is that of largest total. That is a
 maximum flow, source -> i of capacity max(z+_i, 0), i -> j of capacity K for i != j, j -> sink of
 capacity max(z-_j, 0), and capacities being whole the flow is. It also makes the totals agree.
 

@@ -18,7 +18,7 @@ alone, and the worst I of size k takes the k largest g_i. (Sorting by r alone is
 and for real margins.) All arithmetic is on whole numbers: the margins times their denominator.
 
 The same holds where only rows R and columns C are left, i != j: I lies in R, J in C, the second
-term of g_i counts for i in C alone, and k < |R|. Only where R and C are the same two nodes the
+term of g_i counts for i in C alone, and k < #R. Only where R and C are the same two nodes the
 pairs fall apart into two that know nothing of each other; then parameters are not unique.
 """
 

@@ -4,7 +4,7 @@ Both sides stand in one array: theta = alpha, then beta; margins = rows, then co
 form V is singular along w = (1, .., 1, -1, .., -1) only, and so are the equations. The sides may
 differ in length (:mod:`p0sim.model.pair_sums`); nothing below needs them to agree.
 
-Preconditioner. If V had the rank-one cross block v_i. v_.j / T, T the sum of all edge variances,
+Preconditioner. If V had the rank-one cross block ``v_i. v_.j/T``, T the sum of all edge variances,
 then P g = g/v - sum(g)/(4T) would invert it up to a multiple of w, which is projected away.
 Positive definite: (sum g)^2 <= sum(g^2/v) sum(v) = 2T sum(g^2/v) by Cauchy and Schwarz.
 

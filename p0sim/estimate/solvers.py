@@ -3,7 +3,7 @@
 The equations r_i = sum_j mu(alpha_i + beta_j), c_j = sum_i mu(alpha_i + beta_j) set the gradient of
 a concave likelihood to 0, so a Newton step that is cut until the likelihood rises converges from
 any start when a solution exists. Both solvers stop on the same scale: the largest residual in
-standard deviations of its margin, |residual| / sqrt(v_ii).
+standard deviations of its margin, ``|residual| / sqrt(v_ii)``.
 
 The rows need not be the nodes of the columns: with `shared` given, the first so many rows and
 columns are the same nodes, which have no pair with themselves, and all others are different.

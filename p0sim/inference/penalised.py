@@ -13,8 +13,8 @@ It is the variance of the estimate, not its distance from the truth: the target 
 the penalised expected log-likelihood, and a larger penalty makes intervals narrow about a target
 that is further off.
 
-Closed form. As for S, the block between alpha and beta is taken as v_i. v_.j/T, T the sum of all
-edge variances; the penalty's own blocks are -lambda/n times ones. H is then a diagonal plus a
+Closed form. As for S, the block between alpha and beta is taken as ``v_i. v_.j/T``, T the sum of
+all edge variances; the penalty's own blocks are -lambda/n times ones. H is then a diagonal plus a
 matrix of rank 4, its inverse one more (Woodbury), and Cov is a diagonal plus a matrix of rank 11.
 Unlike S it knows the common level, whose variance the penalty does not lower. (Derived here;
 tests measure its error: it falls as 1/n.)

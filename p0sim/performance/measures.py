@@ -139,7 +139,7 @@ def rmse(rows: Replicates) -> Measured:
 
 @register(ESTIMAND_MEASURES, "true_value")
 def mae(rows: Replicates) -> Measured:
-    """mean |d_i|; MCSE SD(|d_i|)/sqrt(n)."""
+    """``mean |d_i|``; MCSE ``SD(|d_i|)/sqrt(n)``."""
     return mean_of(rows, "absolute_error")
 
 

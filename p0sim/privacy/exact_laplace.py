@@ -1,7 +1,7 @@
 """Discrete Laplace noise for real releases: OpenDP's exact sampler, the system's randomness.
 
 OpenDP takes the float `scale` as the fraction that it is and samples P(k) proportional to
-exp(-|k|/scale) with integers alone (Canonne, Kamath and Steinke 2020). Its random bits are
+``exp(-|k|/scale)`` with integers alone (Canonne, Kamath and Steinke 2020). Its random bits are
 OpenSSL's, whose generator the operating system seeds, and again in a forked process; there is no
 seed to give. Its objects cannot be pickled, so they are built where they are used.
 """
