@@ -10,9 +10,10 @@ LOWEST := .venv-lowest
 INPUTS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help study test slow lint types lowest bench clean
+.PHONY: help install study test slow lint types lowest bench docs clean
 
 help:
+	@echo "make install  put p0sim into $(VENV)"
 	@echo "make study    run simulations/coverage.toml and print its table (about a minute)"
 	@echo "make test     tests and doctests, slow ones left out"
 	@echo "make slow     the slow tests"
@@ -20,9 +21,12 @@ help:
 	@echo "make types    mypy on the package"
 	@echo "make lowest   tests with every dependency at its lower bound, in $(LOWEST)"
 	@echo "make bench    time p0sim beside other programs (about an hour; BENCH=--quick: 2 minutes)"
+	@echo "make docs     build the documentation into docs/_build; warnings are errors"
 	@echo "make clean    remove environments and caches; results/ and reports/ stay"
 	@echo
 	@echo "JOBS=2 limits the workers, PYTHON=python3.12 picks the interpreter."
+
+install: $(BIN)/.installed
 
 study: $(BIN)/.installed
 	$(BIN)/p0sim run simulations/coverage.toml $(if $(JOBS),-j $(JOBS))
@@ -46,8 +50,12 @@ lowest: $(LOWEST)/bin/.installed-test
 bench: $(BIN)/.installed-bench
 	$(BIN)/python -m benchmarks.run $(BENCH)
 
+docs: $(BIN)/.installed-docs
+	$(BIN)/python -m sphinx -W --keep-going -q -j auto docs docs/_build
+	@echo "docs/_build/index.html"
+
 clean:
-	rm -rf $(VENV) $(LOWEST) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) build dist docs/_build docs/api *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # venv puts pip in place last, so a half-made environment is made again.
@@ -66,6 +74,10 @@ $(BIN)/.installed-test: $(INPUTS) | $(BIN)/pip
 
 $(BIN)/.installed-bench: $(INPUTS) | $(BIN)/pip
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]'
+	touch $(BIN)/.installed $@
+
+$(BIN)/.installed-docs: $(INPUTS) | $(BIN)/pip
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[docs]'
 	touch $(BIN)/.installed $@
 
 $(LOWEST)/bin/.installed-test: pyproject.toml tests/lowest.py | $(LOWEST)/bin/pip

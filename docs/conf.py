@@ -1,0 +1,55 @@
+"""How the documentation is built: `make docs`, warnings are errors."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import p0sim
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "p0sim"
+author = "The p0sim authors"
+version = release = p0sim.__version__
+
+extensions = [
+    "mathml",
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+]
+exclude_patterns = ["_build", "_templates"]
+templates_path = ["_templates"]
+
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+
+autodoc_typehints = "none"  # the docstrings say what arguments are
+# scipy gives it no signature that can be read, and autodoc reads it before it leaves it out
+autodoc_default_options = {"exclude-members": "cKDTree"}
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False  # the templates list them
+suppress_warnings = ["ref.footnote"]  # a References section need not be pointed at
+
+html_theme = "pydata_sphinx_theme"
+html_title = "p0sim"
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["p0sim.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_context = {"default_mode": "auto"}
+# pages without pages below them
+html_sidebars = {
+    name: [] for name in ("index", "tutorial", "r-users", "theory", "commands", "columns")
+}
+html_theme_options = {
+    "header_links_before_dropdown": 8,
+    "navbar_end": ["theme-switcher"],
+    "secondary_sidebar_items": ["page-toc"],
+    "show_prev_next": True,
+    "footer_start": ["copyright"],
+    "footer_end": ["sphinx-version"],
+}
