@@ -8,13 +8,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 LOWEST := .venv-lowest
 INPUTS := pyproject.toml constraints.txt
+# Each folder of reports/ is that of the study file of its name.
+REPORTED := $(patsubst reports/%/report.json,%,$(wildcard reports/*/report.json))
 
 .DEFAULT_GOAL := help
-.PHONY: help install study test slow lint types lowest bench docs clean
+.PHONY: help install study studies reports test slow lint types lowest bench docs clean
 
 help:
 	@echo "make install  put p0sim into $(VENV)"
 	@echo "make study    run simulations/coverage.toml and print its table (about a minute)"
+	@echo "make studies  run every study of reports/ from its seed: publication size, some hours"
+	@echo "make reports  draw every report of reports/ again from the numbers it holds"
 	@echo "make test     tests and doctests, slow ones left out"
 	@echo "make slow     the slow tests"
 	@echo "make lint     ruff: rules and layout"
@@ -30,6 +34,16 @@ install: $(BIN)/.installed
 
 study: $(BIN)/.installed
 	$(BIN)/p0sim run simulations/coverage.toml $(if $(JOBS),-j $(JOBS))
+
+studies: $(BIN)/.installed
+	set -e; for name in $(REPORTED); do \
+	    $(BIN)/p0sim run simulations/$$name.toml $(if $(JOBS),-j $(JOBS)); \
+	done
+
+reports: $(BIN)/.installed
+	set -e; for name in $(REPORTED); do \
+	    $(BIN)/p0sim report reports/$$name $(if $(JOBS),-j $(JOBS)); \
+	done
 
 test: $(BIN)/.installed-test
 	$(BIN)/python -m pytest -m "not slow" -n $(or $(JOBS),auto)

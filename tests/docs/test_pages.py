@@ -17,9 +17,17 @@ PAGES = sorted(
 )
 WITH_CODE = [path for path in PAGES if any(block.is_run for block in blocks_of(path.read_text()))]
 # studies on all cores, with their reports
-SLOW = {"figures", "input-output", "long-studies", "own-experiment", "own-truth", "tutorial"}
+SLOW = {
+    "figures",
+    "input-output",
+    "linkpred",
+    "long-studies",
+    "own-experiment",
+    "own-truth",
+    "tutorial",
+}
 # clones, installs, R, other machines
-NOT_RUN_AT_MOST = 9
+NOT_RUN_AT_MOST = 8
 
 
 def marked(path: Path):
