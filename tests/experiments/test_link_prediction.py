@@ -199,7 +199,7 @@ def test_a_score_without_a_proved_bound_runs_without_noise():
 def test_a_score_without_a_proved_bound_has_no_realised_epsilon():
     by_hand = {"sensitivity": 0.1, "label": "Sensitivity by hand, not private"}
     found = run(experiment({"m": by_hand}, draws=1), cell(protocol="katz"))["m"]
-    assert list(found) == ["map", "map_reference", "queries_used"]
+    assert list(found) == ["map", "map_reference", "queries_used", "queries_left_out"]
 
 
 @pytest.mark.parametrize(
