@@ -283,10 +283,10 @@ def sup_error_mean(rows: Replicates) -> Measured:
 def judged(rows: Replicates) -> IntVector:
     """Replicates that coverage over all is taken of.
 
-    None where there are fits, but no interval or no truth to compare one with.
+    None where there are estimates, but no interval or no truth to compare one with.
     """
-    fitted, covered = rows.attempted - rows.failed, rows.sample("covered")
-    return np.where((fitted > 0) & (covered.n == 0), 0, rows.attempted)
+    estimates, covered = rows.sample("estimate"), rows.sample("covered")
+    return np.where((estimates.n > 0) & (covered.n == 0), 0, rows.attempted)
 
 
 def p_value_of(rows: Replicates, test: PValue) -> Measured:
