@@ -93,7 +93,7 @@ def layout_of_means(targets: pd.DataFrame) -> tuple[list[str], list[str], list[s
 
     Rows are the first factor of words, such as the data set, and all factors of numbers; over the
     columns stand the other factors of words, methods below them. Without words, rows are the first
-    factor.
+    factor; where none varies, the estimands.
     """
     moving = varying(targets, factors_of(targets))
     words = [name for name in moving if not pd.api.types.is_numeric_dtype(targets[name])]
@@ -101,7 +101,7 @@ def layout_of_means(targets: pd.DataFrame) -> tuple[list[str], list[str], list[s
     rows, cols = ([words[0], *numbers], words[1:]) if words else (numbers[:1], numbers[1:])
     cols += varying(targets, ["method"])
     groups = varying(targets, ["estimand"])
-    return rows or groups, cols, groups if rows else []
+    return rows or groups or ["estimand"], cols, groups if rows else []
 
 
 def leading_means(rows: pd.DataFrame) -> pd.DataFrame:

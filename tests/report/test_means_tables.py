@@ -51,6 +51,14 @@ def test_where_every_fit_failed_there_is_nothing_to_fall_back_to(frames):
     assert default_cell(performance(cells, failed, estimates.iloc[:0])) != "{mean} ({mean_mcse})"
 
 
+def test_one_number_is_a_table_of_one_line(means):
+    alone = means[(means["estimand"] == "map") & (means["method"] == "uniform")]
+    alone = alone[alone["cell"] == alone["cell"].iloc[0]]
+    grid = paper_table(alone).grid
+    assert grid.row_names == ("estimand",)
+    assert len(grid.lines) == 1
+
+
 def test_rows_are_datasets_and_columns_methods_within_protocols(means):
     grid = paper_table(means, labels=LABELS).grid
     assert grid.row_names == ("dataset",)
