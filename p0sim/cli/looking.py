@@ -13,7 +13,9 @@ from p0sim.cli.words import print_frame
 
 COLUMNS_PAGE = "columns.md"
 Directory = Annotated[Path, typer.Argument(help="Results folder of a study.")]
-Where = Annotated[str | None, typer.Option(help="Levels to show, such as 'n=100,method=paper'.")]
+Where = Annotated[
+    str | None, typer.Option(help="Levels to show, such as 'n=100|200,method=paper'.")
+]
 
 
 @app.command()
@@ -100,14 +102,14 @@ def table(
     print(writers[form]())
 
 
-def levels_in(text: str | None) -> dict[str, str] | None:
-    """Levels by factor, as in "n=100,method=paper"."""
+def levels_in(text: str | None) -> dict[str, list[str]] | None:
+    """Levels by factor, as in "n=100|200,method=paper"."""
     if text is None:
         return None
     pairs = [part.partition("=") for part in text.split(",")]
     if not all(name.strip() and equals for name, equals, _ in pairs):
-        raise typer.BadParameter(f"--where must look like n=100,method=paper; got {text!r}")
-    return {name.strip(): level.strip() for name, _, level in pairs}
+        raise typer.BadParameter(f"--where must look like n=100|200,method=paper; got {text!r}")
+    return {name.strip(): [one.strip() for one in level.split("|")] for name, _, level in pairs}
 
 
 @app.command()

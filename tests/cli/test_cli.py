@@ -59,7 +59,8 @@ def test_table_prints_the_layout_asked_for(finished):
 
 def test_a_table_of_some_levels_is_the_same_from_results_and_from_their_report(finished):
     folder, _ = finished
-    options = ("--rows", "estimand", "--cols", "L", "--where", "epsilon=2")
+    where = "epsilon=2,estimand=alpha[1]|alpha[1]-alpha[2]"
+    options = ("--rows", "estimand", "--cols", "L", "--where", where)
     tables = [
         p0sim("table", source, *options, folder=folder)
         for source in ("results/tiny", "reports/tiny")
@@ -73,7 +74,7 @@ def test_levels_are_written_as_pairs(finished):
     folder, _ = finished
     done = p0sim("table", "results/tiny", "--where", "epsilon", folder=folder)
     assert done.returncode == 2
-    assert "--where must look like n=100,method=paper; got 'epsilon'" in done.stderr
+    assert "--where must look like n=100|200,method=paper; got 'epsilon'" in done.stderr
 
 
 def test_report_is_written_where_it_is_wanted(finished):
