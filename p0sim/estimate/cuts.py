@@ -31,10 +31,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from p0sim.arrays import IntVector
+from p0sim.model.compiled import compiled
 
 INT64_END = 2**63
 
@@ -101,7 +101,7 @@ def _digits(values: NDArray[Any], n: int, top: int) -> tuple[list[IntVector], in
     return [digit.astype(np.int64) for digit in (*lower, values >> last)], bits
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _excess(values: IntVector, order: IntVector, level: IntVector, sizes: int) -> IntVector:
     """Sum of the k largest g_i less its bound, for k = 1..sizes; "largest" as `order` has it.
 
@@ -137,7 +137,7 @@ def _excess(values: IntVector, order: IntVector, level: IntVector, sizes: int) -
     return excess
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _chains(level: IntVector) -> tuple[IntVector, IntVector]:
     """The nodes of each level in a chain: its newest node, and the next older one of each; -1 ends.
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from p0sim.arrays import FloatVector, IntVector
+from p0sim.model.compiled import compiled
 from p0sim.model.quantiles import quantiles
 from p0sim.model.raw_words import raw_words
 from p0sim.model.thresholds import PIECE, Levels, count_thresholds, settle_ties, tabulate
@@ -118,7 +118,7 @@ def band_height(n: int) -> int:
     return max(1, PAIRS_AT_ONCE // n)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_sums(weights: Weights, out_degree: IntVector, in_degree: IntVector) -> None:
     """Add row sums (rows,) and column sums (n,) of weights (rows, n) to degrees."""
     for i in range(len(weights)):

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from math import exp, expm1, log, log1p
 
-from numba import njit
-
+from p0sim.model.compiled import compiler
 from p0sim.model.edge_law import _MEAN_SERIES, _VARIANCE_SERIES
 
-# small loops over float64 arrays that let other threads run; x/0 is inf, as in numpy
-kernel = njit(cache=True, nogil=True, error_model="numpy")
+# x/0 is inf, as in numpy
+kernel = compiler("numpy")
 
 # highest power first, for Horner's rule
 MEAN_SERIES = tuple(_MEAN_SERIES[::-1].tolist())

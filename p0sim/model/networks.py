@@ -252,7 +252,10 @@ def _labels(arcs: Arcs, found: Sequence[str], nodes: Sequence[str] | None) -> tu
     n = require_n(len(labels), InvalidNetworkError)
     left_out = set(arcs.nodes or ()).difference(labels)
     if left_out:
-        raise InvalidNetworkError(f"node must be in the node list; got {min(left_out)!r}")
+        raise InvalidNetworkError(
+            "node list must hold every node of the graph, those without an edge too; "
+            f"got one without {min(left_out)!r}"
+        )
     return require_labels(labels, n, InvalidNetworkError)
 
 

@@ -12,9 +12,9 @@ within about 10 units of 2^-53 absolutely elsewhere.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from p0sim.arrays import FloatVector, IntVector
+from p0sim.model.compiled import compiled
 from p0sim.model.raw_words import WordVector
 
 UNIT = 2.0**-53
@@ -22,7 +22,7 @@ UNIT = 2.0**-53
 NEARLY_ZERO = 1e-150
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def quantiles(words: WordVector, alpha: FloatVector, beta: FloatVector, q: int) -> IntVector:
     """Weights of the pairs of some rows with all columns, row by row.
 
@@ -52,7 +52,7 @@ def quantiles(words: WordVector, alpha: FloatVector, beta: FloatVector, q: int) 
     return weights
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def quantile(first: np.uint64, second: np.uint64, x: float, q: int) -> int:
     """The weight at the uniform number with these two 64-bit words, 53 bits of each."""
     u = ((first >> np.uint64(11)) + (second >> np.uint64(11)) * UNIT) * UNIT
@@ -61,7 +61,7 @@ def quantile(first: np.uint64, second: np.uint64, x: float, q: int) -> int:
     return q - 1 - weight if x > 0 else weight
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _steps(u: float, s: float, q: int) -> float:
     """The y of the module's head, from 0 to q."""
     if s < NEARLY_ZERO:

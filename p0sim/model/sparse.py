@@ -21,9 +21,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from p0sim.arrays import FloatVector, IntMatrix, IntVector, fill
+from p0sim.model.compiled import compiled
 from p0sim.model.edge_law import edge_log_normalizer
 from p0sim.model.quantiles import UNIT, quantile
 from p0sim.model.raw_words import WordVector, raw_words
@@ -148,7 +148,7 @@ def thrown_rates(alpha: FloatVector, beta: FloatVector, q: int) -> tuple[float, 
     return bound, bound * row_odds * np.exp(beta - beta.max()).sum()
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def alias_table(masses: FloatVector) -> tuple[FloatVector, IntVector]:
     """Walker's table: entry j is kept with chance keep[j], else it stands for alias[j].
 
@@ -189,7 +189,7 @@ def alias_table(masses: FloatVector) -> tuple[FloatVector, IntVector]:
     return keep, alias
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def thin_points(
     counts: IntVector,
     words: WordVector,
@@ -238,7 +238,7 @@ def thin_points(
     return edges[0, :found], edges[1, :found], edges[2, :found]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _column(word: np.uint64, keep: FloatVector, alias: IntVector) -> int:
     """A column at the entry and the fraction that word * n / 2^64 consists of."""
     n, half = np.uint64(len(keep)), np.uint64(32)
@@ -248,14 +248,14 @@ def _column(word: np.uint64, keep: FloatVector, alias: IntVector) -> int:
     return entry if fraction < keep[entry] else int(alias[entry])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _is_kept(word: np.uint64, bound: float, x: float, q: int) -> bool:
     """Whether u c < h(x)/e^x; h is at least log(1 + e^x), so 1 - e^x/2 mostly answers."""
     level, odds = (word >> np.uint64(11)) * UNIT * bound, np.exp(x)
     return bool(level < 1 - odds / 2 or level * odds < _empty_rate(x, q))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _empty_rate(x: float, q: int) -> float:
     """h(x), as :func:`~p0sim.model.edge_law.edge_log_normalizer`."""
     if q == 2:
@@ -264,7 +264,7 @@ def _empty_rate(x: float, q: int) -> float:
     return float((q - 1) * max(x, 0.0) + np.log1p(np.exp(-abs(x)) * ratio))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_edges(
     senders: IntVector,
     receivers: IntVector,

@@ -19,10 +19,10 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from p0sim.arrays import FloatMatrix, FloatVector, IntVector
+from p0sim.model.compiled import compiled, compiler
 from p0sim.model.raw_words import WordVector
 
 Levels: TypeAlias = NDArray[np.uint16]
@@ -34,7 +34,7 @@ DIGIT = 2.0**53
 SAFE_EXPONENT = 700.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def tabulate(alpha: FloatVector, beta: FloatVector, q: int) -> Levels:
     """Whole parts of 2^16 P(a_ij >= k) for the pairs of some rows with all columns.
 
@@ -79,7 +79,7 @@ def tabulate(alpha: FloatVector, beta: FloatVector, q: int) -> Levels:
     return table
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _odds_by_products(
     a: float, up: FloatVector, down: FloatVector, odds: FloatVector, small: FloatVector
 ) -> None:
@@ -91,7 +91,7 @@ def _odds_by_products(
         small[j] = odds[j] if odds[j] < 1 else turned
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _odds_by_sums(a: float, beta: FloatVector, odds: FloatVector, small: FloatVector) -> None:
     """The same where a factor might overflow."""
     for j in range(len(beta)):
@@ -99,7 +99,7 @@ def _odds_by_sums(a: float, beta: FloatVector, odds: FloatVector, small: FloatVe
         small[j] = np.exp(-abs(a + beta[j]))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiler("numpy")
 def _lower_tails(small: FloatVector, q: int, total: FloatVector, tails: FloatMatrix) -> None:
     """tails[k - 1] = t^k S_{q-k}/S_q."""
     width = len(small)
@@ -118,7 +118,7 @@ def _lower_tails(small: FloatVector, q: int, total: FloatVector, tails: FloatMat
             tails[k, j] += tails[k + 1, j]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _whole_parts(odds: FloatVector, tails: FloatMatrix, levels: Levels) -> None:
     top = len(tails) - 1
     for k in range(top + 1):
@@ -129,7 +129,7 @@ def _whole_parts(odds: FloatVector, tails: FloatMatrix, levels: Levels) -> None:
             level[j] = np.uint16(np.int32(65535) - whole if mirrored else whole)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_thresholds(bits: Levels, table: Levels, weights: Levels) -> IntVector:
     """Set each weight to the number of its thresholds above its 16 bits.
 
@@ -163,7 +163,7 @@ def count_thresholds(bits: Levels, table: Levels, weights: Levels) -> IntVector:
     return _tied_pairs(bits[: len(weights)], table, tied)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add_level(bits: Levels, level: Levels, weights: Levels) -> bool:
     tied = False
     for p in range(len(weights)):
@@ -172,7 +172,7 @@ def _add_level(bits: Levels, level: Levels, weights: Levels) -> bool:
     return tied
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _tied_pairs(bits: Levels, table: Levels, tied: NDArray[np.bool_]) -> IntVector:
     found = np.empty(tied.sum() * PIECE, np.int64)
     equal = np.empty(PIECE, np.bool_)
@@ -187,13 +187,13 @@ def _tied_pairs(bits: Levels, table: Levels, tied: NDArray[np.bool_]) -> IntVect
     return found[:count]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _mark_equal(bits: Levels, level: Levels, equal: NDArray[np.bool_]) -> None:
     for p in range(len(bits)):
         equal[p] |= bits[p] == level[p]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def settle_ties(
     pairs: IntVector,
     words: WordVector,
@@ -237,7 +237,7 @@ def settle_ties(
                 weights[pairs[tie]] += np.uint16(1)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _is_above(
     level: int, tails: FloatVector, k: int, mirrored: bool, first: np.int64, second: np.int64
 ) -> bool:
@@ -249,7 +249,7 @@ def _is_above(
     return not _precedes(last - first, last - second, rest)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _precedes(first: np.int64, second: np.int64, rest: float) -> bool:
     """Whether the number with these two digits to base 2^53 is below `rest`, cut to two digits."""
     # rounding of the row's products may leave the rest an ulp outside [0, 1)

@@ -145,7 +145,7 @@ def test_a_node_list_sets_order_and_isolated_nodes(read):
 
 def test_a_node_without_arcs_that_the_list_lacks_is_refused(read):
     text = document(nodes=NODES + '<node id="zoe"/>')
-    refusal(lambda: read(text, nodes=["ann", "bob", "cy"]), "node list", "'zoe'")
+    refusal(lambda: read(text, nodes=["ann", "bob", "cy"]), "without an edge too", "'zoe'")
 
 
 def test_documents_that_hold_no_or_two_graphs_or_hidden_ones_are_refused(read):
