@@ -10,6 +10,7 @@ from numbers import Rational
 import numpy as np
 
 from p0sim.errors import InvalidPrivacyError
+from p0sim.validation import shown
 
 SMALLEST = Fraction(1, 10**6)
 LONGEST_TEXT = 100
@@ -34,7 +35,9 @@ class ExactEpsilon:
     text: str
 
 
-def exact_epsilon(epsilon: object, name: str = "epsilon") -> ExactEpsilon:
+def exact_epsilon(
+    epsilon: object, name: str = "epsilon", longest: int = LONGEST_TEXT
+) -> ExactEpsilon:
     """A privacy loss from text, a whole number or a Fraction; never from a float.
 
     Parameters
@@ -43,6 +46,8 @@ def exact_epsilon(epsilon: object, name: str = "epsilon") -> ExactEpsilon:
         Text is a plain decimal or a fraction of whole numbers: ``"0.1"``, ``"7/3"``, ``"2"``.
     name : str
         What it is called in messages.
+    longest : int
+        How many characters it may have as text; less than 4300, which Python stops at.
 
     Returns
     -------
@@ -51,7 +56,7 @@ def exact_epsilon(epsilon: object, name: str = "epsilon") -> ExactEpsilon:
     Raises
     ------
     InvalidPrivacyError
-        If it is not positive and finite, below 1e-6, or text of another form.
+        If it is not positive and finite, below 1e-6, longer than 100 characters or of another form.
     TypeError
         If it is a float or no number at all.
 
@@ -64,10 +69,10 @@ def exact_epsilon(epsilon: object, name: str = "epsilon") -> ExactEpsilon:
     TypeError: epsilon must be exact, and a float is not the decimal it shows: write "0.1"; got 0.1
     """
     if isinstance(epsilon, str):
-        found = ExactEpsilon(_read(epsilon, name), epsilon)
+        found = ExactEpsilon(_read(epsilon, name, longest), epsilon)
     elif isinstance(epsilon, Rational) and not isinstance(epsilon, bool):
         value = Fraction(int(epsilon.numerator), int(epsilon.denominator))
-        found = ExactEpsilon(value, str(value))
+        found = ExactEpsilon(value, _written(value, name, longest))
     else:
         raise _not_exact(epsilon, name)
     if found.value <= 0:
@@ -94,17 +99,36 @@ def exact_text(value: Fraction) -> str:
     return str(value)
 
 
-def _read(text: str, name: str) -> Fraction:
+def _read(text: str, name: str, longest: int) -> Fraction:
+    if len(text) > longest:
+        raise _too_long(name, longest, f"{len(text)}, {shown(text)}")
     if NOT_FINITE.fullmatch(text):
         raise _not_positive(text, name)
     try:
-        if len(text) <= LONGEST_TEXT and NUMBER.fullmatch(text):
+        if NUMBER.fullmatch(text):
             return Fraction(text)
     except ZeroDivisionError:
         pass
     raise InvalidPrivacyError(
         f'{name} must be a decimal such as "0.1", no exponent, or a fraction such as "7/3"; '
         f"got {text[:LONGEST_TEXT]!r}"
+    )
+
+
+def _written(value: Fraction, name: str, longest: int) -> str:
+    """A fraction as text that can be read back."""
+    # Python does not write whole numbers of more than 4300 digits
+    if max(abs(value.numerator), value.denominator) >= 10**longest:
+        raise _too_long(name, longest, "one with more digits")
+    text = str(value)
+    if len(text) > longest:
+        raise _too_long(name, longest, f"{len(text)}, {shown(text)}")
+    return text
+
+
+def _too_long(name: str, longest: int, got: str) -> InvalidPrivacyError:
+    return InvalidPrivacyError(
+        f"{name} must have at most {longest} characters, as a decimal or a fraction; got {got}"
     )
 
 

@@ -32,6 +32,7 @@ from typing import Any
 from p0sim.durable import sync_folder
 from p0sim.errors import CannotWriteError, InvalidPrivacyError, P0SimError
 from p0sim.privacy.exact_epsilon import ExactEpsilon, exact_epsilon, exact_text
+from p0sim.privacy.json_text import read_json
 from p0sim.validation import shown
 
 SUFFIX = ".ledger"
@@ -40,6 +41,8 @@ COMPOSITION = "basic composition: epsilons add up"
 SECONDS_TO_WAIT = 60
 # Python writes and reads whole numbers of up to 4300 digits
 LONGEST_TOTAL_BITS = 10_000
+# more than exact_text makes of a budget that was short enough to be given
+LONGEST_TEXT_READ = 300
 CUT_OFF = re.compile(r'\{"epsilon": "([^"]*)"')
 
 
@@ -108,7 +111,9 @@ def read_ledger(path: str | Path) -> Ledger:
         ) from None
     ledger = Ledger(path)
     for number, line in enumerate(lines, start=1):
-        ledger = _with_line(ledger, line, f"line {number} of {path}")
+        # a blank line holds nothing: what a crash cuts off begins with a bracket
+        if line.strip():
+            ledger = _with_line(ledger, line, f"line {number} of {path}")
     return ledger
 
 
@@ -165,11 +170,7 @@ def require_affordable(ledger: Ledger, epsilon: ExactEpsilon, budget: Fraction |
         )
     allowed = ledger.budget if budget is None else budget
     total = ledger.spent + epsilon.value
-    if total.denominator.bit_length() > LONGEST_TOTAL_BITS:
-        raise InvalidPrivacyError(
-            f"epsilon must leave {ledger.path} a total with a denominator of at most "
-            f"{LONGEST_TOTAL_BITS} bits; got {epsilon.text}: take a decimal"
-        )
+    _require_writable_total(total, f"{ledger.path}; got {epsilon.text}: take a decimal")
     if allowed is not None and total > allowed:
         raise InvalidPrivacyError(
             f"epsilon must be at most {exact_text(max(allowed - ledger.spent, Fraction(0)))}, what "
@@ -177,8 +178,25 @@ def require_affordable(ledger: Ledger, epsilon: ExactEpsilon, budget: Fraction |
         )
 
 
+def require_writable(path: Path) -> None:
+    """Refuse a ledger that an entry could not be added to.
+
+    Raises
+    ------
+    CannotWriteError
+        If it, its lock or the folder where they are to stand is read-only for this user.
+    """
+    _require_folder(path)
+    for file in (path, _lock_of(path)):
+        needed = file if file.exists() else file.parent
+        if not os.access(needed, os.W_OK):
+            raise CannotWriteError(
+                f"ledger {path} cannot be written: {needed} is read-only; nothing was drawn"
+            )
+
+
 def _with_line(ledger: Ledger, line: str, place: str) -> Ledger:
-    fields = _fields(line)
+    fields = _fields(line, place)
     if "epsilon" in fields:
         return _with_entry(ledger, fields, place)
     if "budget" in fields:
@@ -202,29 +220,50 @@ def _with_budget(ledger: Ledger, budget: Fraction, place: str) -> Ledger:
 
 def _with_entry(ledger: Ledger, fields: Mapping[str, Any], place: str) -> Ledger:
     total = ledger.spent + _number(fields["epsilon"], "epsilon", place)
+    _require_writable_total(total, f"{place}; got {shown(fields['epsilon'])}")
     # as text: a sum of many fractions is longer than an epsilon may be
     if fields.get("total", exact_text(total)) != exact_text(total):
         raise InvalidPrivacyError(
             f"total must be {exact_text(total)} in {place}; got {shown(fields['total'])}: "
             "a line was changed or taken out"
         )
+    _require_delta(fields, place)
     entry = {**fields, "total": exact_text(total)}
     return Ledger(ledger.path, (*ledger.entries, entry), ledger.budget)
 
 
-def _fields(line: str) -> Mapping[str, Any]:
+def _fields(line: str, place: str) -> Mapping[str, Any]:
     """The object of a line; of one that was cut off, its epsilon if that is whole."""
     try:
-        fields = json.loads(line)
+        fields = read_json(line, place)
+    except InvalidPrivacyError:
+        raise
     except (ValueError, RecursionError):
         start = CUT_OFF.match(line)
         return {"epsilon": start[1]} if start else {}
     return fields if isinstance(fields, dict) else {}
 
 
+def _require_writable_total(total: Fraction, where: str) -> None:
+    if total.denominator.bit_length() > LONGEST_TOTAL_BITS:
+        raise InvalidPrivacyError(
+            "epsilon must leave a total with a denominator of at most "
+            f"{LONGEST_TOTAL_BITS} bits in {where}"
+        )
+
+
+def _require_delta(fields: Mapping[str, Any], place: str) -> None:
+    delta = fields.get("delta", 0.0)
+    if type(delta) not in (int, float) or not 0 <= delta < 1:
+        raise InvalidPrivacyError(
+            f"delta must be a number from 0 to below 1 in {place}; got {shown(delta)}"
+        )
+
+
 def _number(value: object, name: str, place: str) -> Fraction:
+    """A number that stands in a ledger: a budget may be longer there than as it was given."""
     try:
-        return exact_epsilon(value, name).value
+        return exact_epsilon(value, name, LONGEST_TEXT_READ).value
     except (P0SimError, TypeError) as error:
         raise InvalidPrivacyError(f"{error} in {place}") from None
 
@@ -258,12 +297,16 @@ def _require_folder(path: Path) -> None:
         raise CannotWriteError(f"ledger must stand in a folder that exists; got {path}")
 
 
+def _lock_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.lock")
+
+
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     import filelock
 
     try:
-        with filelock.FileLock(f"{path}.lock", timeout=SECONDS_TO_WAIT):
+        with filelock.FileLock(_lock_of(path), timeout=SECONDS_TO_WAIT):
             yield
     except filelock.Timeout:
         raise CannotWriteError(f"{path} is in use by another process; try again later") from None

@@ -17,7 +17,13 @@ from p0sim.errors import InvalidNetworkError, InvalidPrivacyError
 from p0sim.model.bidegree import BiDegree
 from p0sim.model.networks import Network
 from p0sim.privacy.exact_epsilon import ExactEpsilon, exact_epsilon
-from p0sim.privacy.ledger import ledger_of, read_ledger, require_affordable, spend
+from p0sim.privacy.ledger import (
+    ledger_of,
+    read_ledger,
+    require_affordable,
+    require_writable,
+    spend,
+)
 from p0sim.privacy.noisy_bidegree import NoisyBiDegree
 from p0sim.privacy.release_files import new_folder, read_folder, write_files
 from p0sim.privacy.release_mechanisms import EDGE_FLIP, PREPARE, Draw, check_law
@@ -269,7 +275,7 @@ def plan_release(
 
     Raises
     ------
-    TypeError, InvalidNetworkError, InvalidPrivacyError
+    TypeError, InvalidNetworkError, InvalidPrivacyError, CannotWriteError
         As for :func:`release`.
     """
     loss = exact_epsilon(epsilon)
@@ -282,6 +288,7 @@ def plan_release(
     path = _ledger_path(network, ledger, allowed)
     if path is not None:
         require_affordable(read_ledger(path), loss, allowed)
+        require_writable(path)
     return ReleasePlan(network, loss, PREPARE[mechanism](network, loss.value), path, allowed)
 
 

@@ -166,7 +166,7 @@ def new_folder(directory: str | Path) -> Iterator[Path]:
 
 
 def require_new(directory: Path) -> None:
-    """Refuse a name that is taken, or that has no folder to stand in.
+    """Refuse a name that is taken, or that has no folder to stand in that can be written.
 
     Raises
     ------
@@ -176,6 +176,8 @@ def require_new(directory: Path) -> None:
         raise CannotWriteError(f"output must be a new folder; got {directory}, which exists")
     if not directory.parent.is_dir():
         raise CannotWriteError(f"output must stand in a folder that exists; got {directory}")
+    if not os.access(directory.parent, os.W_OK | os.X_OK):
+        raise CannotWriteError(f"{directory} cannot be written: {directory.parent} is read-only")
 
 
 def _put_in_place(folder: Path, directory: Path) -> None:

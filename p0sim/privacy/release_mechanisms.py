@@ -126,13 +126,18 @@ def check_law(mechanism: str, law: Law, q: int, epsilon: Fraction) -> None:
         raise InvalidPrivacyError(
             f"mechanism in release.json must be {LAPLACE} or {EDGE_FLIP}; got {shown(mechanism)}"
         )
-    for name in sorted({*expected, *law}):
+    for name in sorted(expected):
         got, wanted = law.get(name), expected.get(name)
         if got != wanted and not _nearly(got, wanted):
             raise InvalidPrivacyError(
                 f"{name} in release.json must be {wanted}, which q and epsilon give; "
                 f"got {shown(got)}"
             )
+    for name in sorted(set(law).difference(expected)):
+        raise InvalidPrivacyError(
+            f"release.json must not hold {shown(name)}, which {mechanism} does not have; "
+            f"got {shown(law[name])}"
+        )
 
 
 def _scale(law: Law, least: Fraction) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -13,6 +13,7 @@ from p0sim import __version__
 from p0sim.arrays import MIN_NODES, require_q
 from p0sim.errors import InvalidPrivacyError
 from p0sim.privacy.exact_epsilon import exact_epsilon
+from p0sim.privacy.json_text import read_json
 from p0sim.validation import shown
 
 FORMAT = 1
@@ -109,7 +110,7 @@ def record_from_json(text: str) -> ReleaseRecord:
         If a key is missing or its value cannot be; the numbers of the law are kept unchecked.
     """
     try:
-        fields = json.loads(text, object_pairs_hook=_once_each)
+        fields = read_json(text, "release.json")
     except InvalidPrivacyError:
         raise
     except (ValueError, RecursionError):
@@ -160,16 +161,6 @@ def _check_words(fields: Mapping[str, Any], record: ReleaseRecord) -> None:
     }
     for name, text in words.items():
         _require(fields, name, fields[name] == text, f"must be {text!r}")
-
-
-def _once_each(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON, unless a key stands twice: readers would differ on which of them holds."""
-    fields: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in fields:
-            raise InvalidPrivacyError(f"release.json must say {name} once; got it twice")
-        fields[name] = value
-    return fields
 
 
 def _require(fields: Mapping[str, Any], name: str, holds: bool, rule: str) -> None:

@@ -90,8 +90,28 @@ def test_other_kinds_are_refused(bad):
 
 
 def test_very_long_text_is_refused_and_cut():
-    message = refusal(lambda: exact_epsilon("9" * 2000), "epsilon must be a decimal")
+    message = refusal(
+        lambda: exact_epsilon("9" * 2000), "epsilon must have at most 100 characters", "got 2000"
+    )
     assert len(message) < 250
+
+
+@pytest.mark.parametrize("places", [60, 5_000], ids=["long", "too long for Python to write"])
+@pytest.mark.parametrize("kind", [Fraction, int])
+def test_a_number_that_text_could_not_say_is_refused_by_the_same_rule(kind, places):
+    """1 + 10^-60 is 61 digits, a bar and 61 digits; Python itself stops at 4300 digits."""
+    value = Fraction(10**places + 1, 10**places) if kind is Fraction else 10 ** (2 * places)
+    message = refusal(partial(exact_epsilon, value, "budget"), "budget must have at most 100")
+    assert len(message) < 250
+
+
+def test_control_a_fraction_of_100_characters_is_accepted_and_reads_back():
+    """50 digits, a bar and 49 digits; one digit more is one too many."""
+    value = Fraction(10**49 + 1, 10**48)
+    found = exact_epsilon(value)
+    assert len(found.text) == 100
+    assert exact_epsilon(found.text).value == value
+    refusal(partial(exact_epsilon, Fraction(10**49 + 1, 10**49)), "got 101")
 
 
 def test_the_name_of_the_argument_is_said():

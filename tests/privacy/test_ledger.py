@@ -19,7 +19,13 @@ import pytest
 from p0sim.errors import CannotWriteError, InvalidPrivacyError
 from p0sim.privacy import ledger as module
 from p0sim.privacy.exact_epsilon import exact_epsilon
-from p0sim.privacy.ledger import ledger_of, read_ledger, require_affordable, spend
+from p0sim.privacy.ledger import (
+    ledger_of,
+    read_ledger,
+    require_affordable,
+    require_writable,
+    spend,
+)
 from tests.oracles.refusals import refusal
 
 FACTS = {"mechanism": "discrete_laplace", "q": 3, "n": 4, "output": "out"}
@@ -164,13 +170,67 @@ def test_a_line_cut_before_its_epsilon_stops_releases_until_it_is_written_down(p
 
 @pytest.mark.parametrize(
     "tail",
-    [b"\x00" * 40, b"\n", b"[1]\n", b"{}\n", b'{"epsilon": 0.5}\n', b"[" * 100_000],
-    ids=["zeros", "blank", "list", "nothing", "float", "nested"],
+    [b"\x00" * 40, b"[1]\n", b"{}\n", b'{"epsilon": 0.5}\n', b"[" * 100_000],
+    ids=["zeros", "list", "nothing", "float", "nested"],
 )
 def test_what_cannot_be_understood_stops_releases(path, tail):
     enter(path, "0.25")
     path.write_bytes(path.read_bytes() + tail)
     refusal(partial(enter, path, "0.1"), "line 3 of")
+
+
+@pytest.mark.parametrize("blank", [b"\n", b"\n\n  \n"])
+def test_blank_lines_hold_nothing_and_stop_nothing(path, blank):
+    enter(path, "0.25", "1")
+    path.write_bytes(path.read_bytes() + blank)
+    assert read_ledger(path).spent == Fraction(1, 4)
+    enter(path, "0.5")
+    assert read_ledger(path).spent == Fraction(3, 4)
+
+
+@pytest.mark.parametrize("delta", ['"x"', "null", "1e400", "NaN", "true", "-0.1", "1"])
+def test_a_delta_that_is_none_is_refused(path, delta):
+    enter(path, "0.25")
+    with path.open("a") as file:
+        file.write(f'{{"epsilon": "1", "delta": {delta}}}\n')
+    refusal(partial(read_ledger, path), "delta must be a number from 0 to below 1 in line 3 of")
+
+
+def test_a_key_that_stands_twice_is_refused(path):
+    enter(path, "0.25")
+    with path.open("a") as file:
+        file.write('{"epsilon": "1", "epsilon": "2"}\n')
+    refusal(partial(read_ledger, path), "'epsilon' must stand once in line 3 of", "got it twice")
+
+
+def test_a_budget_that_is_longer_as_a_fraction_than_as_it_was_given_reads_back(path):
+    """One digit and 90 decimals are 92 characters; as a fraction over 10^90 they are 183."""
+    budget = "9." + "1" * 90
+    enter(path, "1/7", budget)
+    assert read_ledger(path).budget == Fraction(budget)
+    assert read_ledger(path).left == Fraction(budget) - Fraction(1, 7)
+    enter(path, "1/7", budget)
+    assert read_ledger(path).spent == Fraction(2, 7)
+
+
+def test_a_total_too_long_to_write_is_refused_where_it_was_written_by_hand(path, monkeypatch):
+    monkeypatch.setattr(module, "LONGEST_TOTAL_BITS", 10)
+    path.write_text('{"epsilon": "1/31"}\n{"epsilon": "1/37"}\n')
+    refusal(partial(read_ledger, path), "at most 10 bits in line 2 of", "got '1/37'")
+
+
+@pytest.mark.parametrize("there", [(), ("ledger",), ("ledger", "lock")])
+def test_a_ledger_that_cannot_be_written_is_refused_and_named(path, there, monkeypatch):
+    """Root may write anywhere: what the system would say to somebody else is put in its place."""
+    lock = path.with_name(f"{path.name}.lock")
+    files = {"ledger": path, "lock": lock}
+    for name in there:
+        files[name].touch()
+    require_writable(path)
+    needed = {path if "ledger" in there else path.parent, lock if "lock" in there else path.parent}
+    for shut in needed:
+        monkeypatch.setattr(os, "access", lambda place, mode, shut=shut: place != shut)
+        refusal(partial(require_writable, path), f"{shut} is read-only", error=CannotWriteError)
 
 
 def test_other_bytes_stop_releases(path):

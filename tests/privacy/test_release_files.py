@@ -115,8 +115,8 @@ TAMPERED = [
     ({"ledger": "/home/ann"}, "ledger in release.json must be one of"),
     ({"clip": 3}, "clip in release.json must be of the kind bool"),
     ({"versions": {"p0sim": [1]}}, "versions in release.json must be text each"),
-    ({"path": "friends.csv"}, "path in release.json must be None"),
-    ({"law": {}}, "law in release.json must be None"),
+    ({"path": "friends.csv"}, "must not hold 'path', which discrete_laplace does not have; got"),
+    ({"law": {}}, "release.json must not hold 'law'"),
     ({"unit_of_privacy": "one node"}, "unit_of_privacy in release.json must be"),
     ({"public": "nothing"}, "public in release.json must be 'n, the node list, q and epsilon'"),
     ({"not_covered": "nothing"}, "not_covered in release.json must be"),
@@ -134,7 +134,9 @@ def test_a_record_that_does_not_go_together_is_refused(folder, change, words):
 def test_a_record_that_says_a_key_twice_is_refused(folder, key):
     path = folder / "release.json"
     path.write_text(path.read_text().replace(f'"{key}": ', f'"{key}": "1", "{key}": '))
-    refusal(partial(p0.read_release, folder), f"release.json must say {key} once")
+    refusal(
+        partial(p0.read_release, folder), f"'{key}' must stand once in release.json; got it twice"
+    )
 
 
 @pytest.mark.parametrize("key", sorted(KEYS))
