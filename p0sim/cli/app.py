@@ -13,6 +13,7 @@ import typer
 
 from p0sim import __version__
 from p0sim.cli.main import INTERRUPTED
+from p0sim.cli.words import printable
 from p0sim.errors import P0SimError
 
 SIGNALS = [getattr(signal, n) for n in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, n)]
@@ -69,7 +70,7 @@ def run_app() -> None:
         say(f"interrupted{stop}{kept if sys.argv[1:2] in RESUMABLE else ''}")
         sys.exit(INTERRUPTED)
     except P0SimError as error:
-        say(f"error: {error}")
+        say(f"error: {printable(str(error))}")
         sys.exit(BAD_INPUT)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""

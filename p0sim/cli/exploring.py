@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from p0sim.cli.app import app, say
-from p0sim.cli.new_files import require_folder
+from p0sim.cli.new_files import require_new_figures
 from p0sim.cli.seeds import seeded
 from p0sim.cli.words import patience, print_frame
+from p0sim.errors import InvalidNetworkError, NoEstimateError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,11 +67,13 @@ def explore(
     from p0sim.report.style import save_figure
     from p0sim.studies.fit_plots import plot_exploration
 
-    require_folder(output)
+    require_new_figures([output] if output is not None else [])
     losses = [float(exact_epsilon(text.strip()).value) for text in epsilons.split(",")]
     read = read_network(network, q, nodes)
+    if nodes is None:
+        say(f"note: n = {read.n} was read off {network}; --nodes FILE names all nodes there are")
     rng, used = seeded(seed)
-    with patience("simulating"):
+    with patience("simulating"), _without_ways():
         frame = pd.DataFrame(_told(explore_rows(read, losses, reps, rng=rng), reps))
     about = f"n = {read.n}, q = {q}, {reps} simulated releases a row, seed {used}"
     _print_exploration(frame, NOT_A_RELEASE, about)
@@ -108,6 +112,15 @@ def _print_datasets() -> None:
     print("In Python: p0sim.load_network(NAME), p0sim.load_graph(NAME).")
 
 
+@contextmanager
+def _without_ways() -> Iterator[None]:
+    """The ways on of a fit are not for this command, which has none of these options."""
+    try:
+        yield
+    except NoEstimateError as error:
+        raise NoEstimateError(error.reason, error.nodes) from None
+
+
 def _told(rows: Iterable[Row], reps: int) -> Iterator[Row]:
     """The rows as they come, the first of each mechanism and epsilon said aloud."""
     seen = set()
@@ -121,11 +134,15 @@ def _told(rows: Iterable[Row], reps: int) -> Iterator[Row]:
 
 def _entry(name: str) -> dict[str, Any]:
     """What is written of a network, or the refusal of a name that no network has."""
-    from p0sim.datasets import load_network, sources
+    import difflib
 
-    if name not in sources():
-        load_network(name)
-    return sources()[name]
+    from p0sim.datasets import sources
+
+    known = sources()
+    if name not in known:
+        near = "".join(f", did you mean {k!r}?" for k in difflib.get_close_matches(name, known, 1))
+        raise InvalidNetworkError(f"NAME must be one of {', '.join(known)}; got {name!r}{near}")
+    return known[name]
 
 
 def _print_fact(fact: str, value: object) -> None:

@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from p0sim.cli.app import app, say
-from p0sim.cli.new_files import csv_text, require_folder, require_new_file, write_new_file
+from p0sim.cli.new_files import (
+    csv_text,
+    require_folder,
+    require_new_csv,
+    require_new_figures,
+    write_new_file,
+)
 from p0sim.cli.seeds import seeded
-from p0sim.cli.words import patience
+from p0sim.cli.words import patience, print_text, printable
 from p0sim.errors import NoEstimateError
 
 if TYPE_CHECKING:
@@ -49,6 +55,7 @@ RidgeOption = Annotated[
     ),
 ]
 NO_ESTIMATE = 1
+FIGURES = ("degrees", "intervals")
 # how the command line spells the ways on that an error names
 SPELLED = {'boundary="extend"': "--boundary extend", 'ridge="auto"': "--ridge auto"}
 NO_WAY = "neither --boundary extend nor --ridge auto can go on"
@@ -79,14 +86,15 @@ def fit(
 
     Example: p0sim fit friends-release -o parameters.csv --plot friends
     """
-    require_new_file(output)
+    require_new_csv(output)
     require_folder(plot)
+    require_new_figures([f"{plot}-{name}" for name in FIGURES] if plot else [])
     found = _fitted(_degrees(release, q, epsilon, no_noise), margins, boundary, ridge)
     summary, table = found.summary(level, variance), found.tidy(level, variance)
     if output is not None:
         write_new_file(output, table.to_csv(index=False, lineterminator="\n"))
     written = [output] if output else []
-    print(summary)
+    print_text(str(summary))
     for path in [*written, *(_figures(found, level, variance, plot) if plot is not None else [])]:
         print(f"Written: {path}")
 
@@ -112,8 +120,8 @@ def existence(
     if answer.exists:
         print("an estimate exists")
         return
-    print(f"no estimate exists: {answer.reason}")
-    print(f"nodes: {', '.join(answer.nodes)}")
+    print(printable(f"no estimate exists: {answer.reason}"))
+    print(printable(f"nodes: {', '.join(answer.nodes)}"))
     ways = _spelled(ways_on(margins_of(degrees, margins), degrees.q))
     print(f"to go on: p0sim fit with {' or '.join(ways)}" if ways else NO_WAY)
     raise typer.Exit(NO_ESTIMATE)
@@ -142,7 +150,7 @@ def synthesize(
     """
     from p0sim.model.networks import Network
 
-    require_new_file(output)
+    require_new_csv(output)
     found = _fitted(_degrees(release, q, epsilon, no_noise), margins, boundary, ridge)
     rng, used = seeded(seed)
     with patience("drawing"):
@@ -229,12 +237,11 @@ def _figures(found: P0Results, level: float, variance: str, stem: str) -> list[P
     from p0sim.report.style import save_figure
     from p0sim.studies.fit_plots import plot_degrees, plot_intervals
 
-    figures = {
-        "degrees": plot_degrees(found),
-        "intervals": plot_intervals(found, level, variance),
-    }
+    figures = [plot_degrees(found), plot_intervals(found, level, variance)]
     return [
-        path for name, figure in figures.items() for path in save_figure(figure, f"{stem}-{name}")
+        path
+        for name, figure in zip(FIGURES, figures, strict=True)
+        for path in save_figure(figure, f"{stem}-{name}")
     ]
 
 

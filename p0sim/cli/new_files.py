@@ -11,6 +11,8 @@ from pathlib import Path
 
 from p0sim.errors import CannotWriteError
 
+FIGURE_SUFFIXES = (".pdf", ".png")
+
 
 def require_new_file(path: Path | None) -> None:
     """Refuse an output that is there already, or has no folder to stand in; None is no output.
@@ -24,6 +26,31 @@ def require_new_file(path: Path | None) -> None:
     if os.path.lexists(path):
         raise CannotWriteError(f"output must be a new file; got {path}, which exists")
     require_folder(path)
+
+
+def require_new_csv(path: Path | None) -> None:
+    """The same for a table, whose name must not promise another format.
+
+    Raises
+    ------
+    CannotWriteError
+    """
+    require_new_file(path)
+    if path is not None and path.suffix.lower() not in ("", ".csv"):
+        raise CannotWriteError(f"output is CSV and must end in .csv or in no suffix; got {path}")
+
+
+def require_new_figures(stems: Iterable[str]) -> None:
+    """Refuse figures that are there already, or have no folder to stand in.
+
+    Raises
+    ------
+    CannotWriteError
+    """
+    for stem in stems:
+        require_folder(stem)
+        for suffix in FIGURE_SUFFIXES:
+            require_new_file(Path(f"{stem}{suffix}"))
 
 
 def require_folder(output: str | Path | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from p0sim.cli.app import Interrupted, app
-from p0sim.cli.words import MISSING, print_frame, printable
+from p0sim.cli.words import MISSING, argument, print_frame, printable
 from p0sim.errors import CannotWriteError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from p0sim.privacy.release import ReleasePlan
+    from p0sim.privacy.flipped_release import FlippedRelease
+    from p0sim.privacy.release import Release, ReleasePlan
 
 COLUMNS = ["when", "mechanism", "q", "n", "epsilon", "delta", "total", "output"]
 WIDTH, LEAST = 80, 12
@@ -40,7 +41,10 @@ def release(
         typer.Option(help="What all releases of this file may cost; set the first time."),
     ] = None,
     clip: Annotated[
-        bool, typer.Option("--clip", help="Move weights outside 0..q-1 to its ends.")
+        bool,
+        typer.Option(
+            "--clip", help="Move weights outside 0..q-1 to its ends; of at most 2^53 in size."
+        ),
     ] = False,
     sum_duplicates: Annotated[
         bool, typer.Option("--sum-duplicates", help="Add up the weights of a pair's rows.")
@@ -126,7 +130,7 @@ def _cell(entry: Mapping[str, Any], name: str) -> str:
     if name == "output" and value is None and "node" in entry:
         return printable(f"for {entry['node']}")
     if name == "when" and value is not None:
-        return str(value)[:16].replace("T", " ")
+        return printable(str(value)[:16].replace("T", " "))
     return MISSING if value is None else printable(str(value))
 
 
@@ -136,29 +140,49 @@ def _last(text: str, length: int) -> str:
 
 
 @contextmanager
-def _telling_what_is_spent(epsilon: str) -> Iterator[Event]:
-    """Let what fails once the ledger has its entry say that this epsilon is gone."""
-    entered, spent = Event(), f"epsilon {epsilon} counts as spent"
+def _telling_what_is_spent(epsilon: str, output: Path) -> Iterator[Event]:
+    """Let what fails once the ledger has its entry say what is spent, and what is finished."""
+    entered = Event()
     try:
         yield entered
-    except (CannotWriteError, MemoryError) as error:
+    except (OSError, MemoryError) as error:
         if not entered.is_set():
             raise
-        what = error if isinstance(error, CannotWriteError) else "memory is full"
-        raise CannotWriteError(f"{what}; {spent}") from error
+        raise CannotWriteError(f"{_reason(error)}; {_what_stands(epsilon, output)}") from error
     except Interrupted:
-        raise Interrupted(f"; {spent}" if entered.is_set() else "") from None
+        told = f"; {_what_stands(epsilon, output)}" if entered.is_set() else ""
+        raise Interrupted(told) from None
+
+
+def _reason(error: OSError | MemoryError) -> str:
+    if isinstance(error, MemoryError):
+        return "memory is full"
+    return str(error) if isinstance(error, CannotWriteError) else f"cannot print: {error.strerror}"
+
+
+def _what_stands(epsilon: str, output: Path) -> str:
+    # it was new, and takes its name when it is whole
+    finished = f"the release is finished in {output}, " if output.exists() else ""
+    return f"{finished}epsilon {epsilon} counts as spent"
 
 
 def _carry_out(plan: ReleasePlan, output: Path) -> None:
     """Draw into a folder that is known to be writable before anything is spent."""
     from p0sim.privacy.release_files import new_folder
 
-    with _telling_what_is_spent(plan.epsilon.text) as entered, new_folder(output) as folder:
-        plan.enter(str(output))
-        entered.set()
-        made = plan.draw_once()
-        made.write_into(folder)
-    print(f"{output}: degrees.csv and release.json, {made.mechanism}, n = {made.n}, q = {made.q}")
+    with _telling_what_is_spent(plan.epsilon.text, output) as entered:
+        with new_folder(output) as folder:
+            plan.enter(str(output))
+            entered.set()
+            made = plan.draw_once()
+            made.write_into(folder)
+        _tell(made, output)
+
+
+def _tell(made: Release | FlippedRelease, output: Path) -> None:
+    size = f"n = {made.n}, q = {made.q}"
+    print(f"{printable(str(output))}: degrees.csv and release.json, {made.mechanism}, {size}")
     print(made.statement)
-    print(f"Next: p0sim fit {shlex.quote(str(output))}")
+    print(f"Next: p0sim fit {argument(output)}")
+    # what cannot be printed is to be known while there is somebody to tell it
+    sys.stdout.flush()

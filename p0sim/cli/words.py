@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -35,7 +37,12 @@ def print_frame(
     text = frame.to_string(
         index=False, formatters=shown, float_format="{:.6g}".format, na_rep=MISSING
     )
-    print("\n".join(line.rstrip() for line in text.splitlines()), file=file)
+    print_text("\n".join(line.rstrip() for line in text.split("\n")), file)
+
+
+def print_text(text: str, file: TextIO | None = None) -> None:
+    """Print lines that hold names, which must not steer a terminal."""
+    print("\n".join(map(printable, text.split("\n"))), file=file)
 
 
 @contextmanager
@@ -62,6 +69,18 @@ def printable(text: str) -> str:
     Zoë\n\udcff
     """
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def argument(path: Path) -> str:
+    """A path as it is typed on a command line, where a dash begins an option.
+
+    Examples
+    --------
+    >>> argument(Path("-my release"))
+    "'./-my release'"
+    """
+    text = str(path)
+    return shlex.quote(f"./{text}" if text.startswith("-") else text)
 
 
 def readable_bytes(n_bytes: float) -> str:

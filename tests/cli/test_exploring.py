@@ -68,6 +68,20 @@ def test_the_figure_is_written_and_marked(folder):
     assert Path("look.png").stat().st_size > 5000
 
 
+def test_an_earlier_figure_is_not_overwritten(folder):
+    Path("look.png").write_text("mine")
+    done = call("explore", "net.csv", "--q", 5, "--epsilons", 1, "-o", "look")
+    assert "output must be a new file; got look.png" in str(done.exception)
+
+
+def test_where_nothing_can_be_fitted_no_option_of_another_command_is_named(folder):
+    """One arc of the largest weight: every other one is forced to 0."""
+    Path("net.csv").write_text("source,target,weight\n1,2,4\n")
+    done = call("explore", "net.csv", "--q", 5, "--nodes", "nodes.txt", "--epsilons", 1)
+    assert isinstance(done.exception, p0.NoEstimateError)
+    assert "to go on" not in str(done.exception)
+
+
 def test_a_network_without_an_estimate_of_its_own_is_said_to_have_none(folder):
     nodes = "".join(f"{k}\n" for k in range(1, 34))
     Path("nodes.txt").write_text(nodes)
@@ -76,7 +90,9 @@ def test_a_network_without_an_estimate_of_its_own_is_said_to_have_none(folder):
 
 def test_progress_and_nothing_else_goes_to_stderr(folder):
     given = ("--q", 5, "--epsilons", "4,8", "--reps", 2)
-    lines = call("explore", "net.csv", *given).stderr.splitlines()
+    note, *lines = call("explore", "net.csv", *given).stderr.splitlines()
+    assert note == "note: n = 32 was read off net.csv; --nodes FILE names all nodes there are"
+    assert call("explore", "net.csv", *given, "--nodes", "nodes.txt").stderr.splitlines() == lines
     assert lines == [
         f"{mechanism}, epsilon {epsilon}: 2 releases simulated"
         for mechanism in ("laplace", "edge_flip")
@@ -127,3 +143,9 @@ def test_datasets_describes_one_with_citation_and_licence():
 def test_an_unknown_dataset_is_refused_with_the_nearest():
     done = call("datasets", "lazegga")
     assert "did you mean 'lazega'?" in str(done.exception)
+
+
+def test_an_unknown_dataset_that_is_near_none_gets_all_names_and_no_advice():
+    message = str(call("datasets", "x").exception)
+    assert message.startswith("NAME must be one of fraternity, eies, lazega,")
+    assert message.endswith("got 'x'")

@@ -177,12 +177,28 @@ def test_what_is_wrong_with_the_input_is_one_line(command, folder):
         (("--plot", "no/where/x"), "folder that exists"),
         (("--plot", ""), "output must have a name; got ''"),
         (("-o", "rel"), "output must be a new file"),
+        (("-o", "fit.csv.gz"), "output is CSV and must end in .csv"),
+        (("--plot", "old"), "output must be a new file; got old-intervals.png"),
     ],
 )
 def test_an_option_out_of_range_is_refused_and_nothing_is_written(given, words, folder):
+    Path("old-intervals.png").touch()
     before = sorted(os.listdir())
     assert words in refused("fit", "rel", *given)
     assert sorted(os.listdir()) == before
+
+
+def test_labels_do_not_steer_the_terminal(folder):
+    names = ["a\x1b[31m", "b", "c", "d"]
+    write_degrees("fine.csv", [3, 4, 3, 2], [2, 3, 4, 3], names)
+    write_degrees("none.csv", [0, 1, 2, 3], [2, 1, 2, 1], names)
+    fit = p0sim("fit", "fine.csv", "--q", Q, folder=folder)
+    lost = p0sim("fit", "none.csv", "--q", Q, folder=folder)
+    why = p0sim("existence", "none.csv", "--q", Q, folder=folder)
+    assert [done.returncode for done in (fit, lost, why)] == [0, 2, 1]
+    for shown in (fit.stdout, lost.stderr, why.stdout):
+        assert r"a\x1b[31m" in shown
+        assert "\x1b" not in shown
 
 
 def test_where_no_estimate_exists_the_node_and_both_ways_on_are_named(folder):

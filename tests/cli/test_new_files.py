@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from p0sim.cli.new_files import csv_text, require_folder, require_new_file, write_new_file
+from p0sim.cli.new_files import (
+    csv_text,
+    require_folder,
+    require_new_csv,
+    require_new_figures,
+    require_new_file,
+    write_new_file,
+)
 from p0sim.errors import CannotWriteError
 from tests.oracles.refusals import refusal
 
@@ -40,6 +47,24 @@ def test_an_output_needs_a_folder_that_exists(tmp_path):
         refusal(lambda call=call: call(place), "folder that exists", error=CannotWriteError)
     require_new_file(None)
     require_folder(None)
+
+
+@pytest.mark.parametrize("name", ["a.csv.gz", "a.parquet", "a.tsv", "a.csv.graphml"])
+def test_a_table_is_not_written_under_the_name_of_another_format(name, tmp_path):
+    refusal(
+        lambda: require_new_csv(tmp_path / name), "must end in .csv", name, error=CannotWriteError
+    )
+    for kept in ("a.csv", "a.CSV", "a", "v1.2.csv"):
+        require_new_csv(tmp_path / kept)
+    require_new_csv(None)
+
+
+@pytest.mark.parametrize("taken", ["b.v1.pdf", "b.v1.png"])
+def test_figures_are_not_written_over_others(taken, tmp_path):
+    stems = [f"{tmp_path}/a.v1", f"{tmp_path}/b.v1"]
+    require_new_figures(stems)
+    (tmp_path / taken).touch()
+    refusal(lambda: require_new_figures(stems), "must be a new file", taken, error=CannotWriteError)
 
 
 def test_a_disk_that_refuses_leaves_no_file(tmp_path, monkeypatch):

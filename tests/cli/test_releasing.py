@@ -442,6 +442,67 @@ def test_commands_that_race_never_overspend(folder):
     assert made == [k for k in range(6) if codes[k] == 0]
 
 
+def test_check_finds_a_place_that_cannot_be_written(folder, monkeypatch):
+    """Root may write anywhere: what the system would say to somebody else is put in its place."""
+    (folder / "place").mkdir()
+    shut = [folder / "place", Path("place")]
+    monkeypatch.setattr(os, "access", lambda place, mode: place not in shut)
+    assert "place/out cannot be written: place is read-only" in refused(
+        "--check", output="place/out"
+    )
+    shut.append(folder)
+    assert "friends.csv.ledger cannot be written" in refused("--check", output=None)
+    assert names(folder) == {"friends.csv", "nodes.txt", "place"}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_release_that_cannot_be_printed_is_said_to_be_finished_and_spent(folder):
+    command = [sys.executable, "-c", MAIN, *map(str, options())]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command, cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: cannot print: No space left on device; the release is finished in out, "
+        "epsilon 0.5 counts as spent\n"
+    )
+    assert p0.read_release(folder / "out").n == 4
+
+
+LATE = """
+import os, signal
+from p0sim.privacy import release_files
+put = release_files._put_in_place
+def late(*given):
+    put(*given)
+    os.kill(os.getpid(), signal.SIGINT)
+release_files._put_in_place = late
+"""
+
+
+def test_an_interrupt_after_the_end_says_that_the_release_is_finished(folder):
+    done = p0sim(*options(), folder=folder, before=LATE)
+    assert done.returncode == 130
+    assert done.stderr == (
+        "interrupted; the release is finished in out, epsilon 0.5 counts as spent\n"
+    )
+    assert p0.read_release(folder / "out").n == 4
+
+
+def test_the_next_command_is_one_that_can_be_typed(folder):
+    assert release(output="-odd name").splitlines()[-1] == "Next: p0sim fit './-odd name'"
+
+
+def test_a_ledger_written_by_hand_does_not_steer_the_terminal(folder):
+    (folder / "friends.csv.ledger").write_text(
+        '{"epsilon": "1", "when": "\\u001b[31mred", "mechanism": "\\u001b[0m"}\n'
+    )
+    shown = call("ledger", "friends.csv").stdout
+    assert "\x1b" not in shown
+    assert r"\x1b[31mred" in shown
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root writes anywhere")
 def test_a_folder_that_cannot_be_written_costs_nothing(folder):
     (folder / "place").mkdir(mode=0o500)
