@@ -60,6 +60,10 @@ _HOMES = {
 __all__ = sorted([*_HOMES, "__version__"])
 
 
+def __dir__() -> list[str]:
+    return sorted(globals().keys() | _HOMES)
+
+
 def __getattr__(name: str) -> _Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'p0sim' has no attribute {name!r}")

@@ -29,6 +29,10 @@ def test_every_public_name_can_be_had_and_is_documented(name):
     assert name == "__version__" or inspect.getdoc(value)
 
 
+def test_every_public_name_is_listed():
+    assert set(dir(p0)) >= set(p0.__all__)
+
+
 def test_unknown_names_are_attribute_errors():
     with pytest.raises(AttributeError, match="no attribute 'fitt'"):
         _ = p0.fitt

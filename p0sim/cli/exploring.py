@@ -31,7 +31,10 @@ SHARES = ("exists", "noise_share")
 SHOWN_OF_DATASETS = ["name", "n", "q", "arcs", "title"]
 TABLE_2 = {"average_degree": "2E/V"}
 TABLE_2_DECIMALS = {"2E/V": 4, "clustering": 4, "diameter": 0}
-FACTS = ("title", "n", "q", "arcs", "weight", "transformation", "citation", "source", "licence")
+SIZES = {"n": "n", "q": "q", "arcs": "arcs"}
+# of an undirected graph, as in Table 2
+SIZES_OF_GRAPHS = {"n": "V", "edges": "E"}
+FURTHER = ("weight", "transformation", "citation", "source", "licence")
 WIDTH, INDENT = 92, 16
 
 
@@ -97,9 +100,10 @@ def datasets(
         _print_datasets()
         return
     entry = _entry(name)
-    print(name)
-    for fact in FACTS:
-        _print_fact(fact, entry[fact])
+    print(name if entry["directed"] else f"{name}, an undirected graph")
+    sizes = SIZES if entry["directed"] else SIZES_OF_GRAPHS
+    for fact, label in {"title": "title", **sizes, **{fact: fact for fact in FURTHER}}.items():
+        _print_fact(label, entry[fact])
 
 
 def _print_datasets() -> None:
@@ -145,11 +149,10 @@ def _entry(name: str) -> dict[str, Any]:
     return known[name]
 
 
-def _print_fact(fact: str, value: object) -> None:
+def _print_fact(label: str, value: object) -> None:
     """One fact, or one a line of a list, wrapped beside its name."""
     import textwrap
 
-    label = fact
     for text in value if isinstance(value, list) else [value]:
         start, further = f"{label:<{INDENT}}", " " * INDENT
         lines = textwrap.wrap(

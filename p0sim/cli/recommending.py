@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from p0sim.cli.app import app, say
 
+if TYPE_CHECKING:
+    from p0sim.linkpred.graphs import Graph
+
 
 @app.command()
 def recommend(
     graph: Annotated[
-        Path, typer.Argument(help="Edge list: CSV or TSV (also .gz), Parquet or GraphML.")
+        Path,
+        typer.Argument(
+            help="Edge list: CSV or TSV (also .gz), Parquet or GraphML; or the name of a graph "
+            "inside the package, such as usair."
+        ),
     ],
     node: Annotated[str, typer.Option(help="Label of the node that the list is for.")],
     k: Annotated[int, typer.Option("-k", help="Length of the list.")] = 10,
@@ -24,7 +32,12 @@ def recommend(
     epsilon: Annotated[
         str, typer.Option(help="Privacy loss of one edge not at NODE, exact: 0.1 or 7/3.")
     ] = "1",
-    calibration: Annotated[str, typer.Option(help="paper, sharp or exact (CN only).")] = "sharp",
+    calibration: Annotated[
+        str | None,
+        typer.Option(
+            help="Of dplp and exponential: paper, sharp or exact (CN only). [default: sharp]"
+        ),
+    ] = None,
     delta: Annotated[float | None, typer.Option(help="For gaussian.")] = None,
     nodes: Annotated[
         Path | None,
@@ -46,11 +59,15 @@ def recommend(
 
     Example: p0sim recommend friends.csv --node ann -k 3 --protocol AA --epsilon 1
     """
-    from p0sim.linkpred.graphs import read_graph
+    from p0sim.linkpred.query import PROVED
     from p0sim.linkpred.ranking import recommend
+    from p0sim.linkpred.secure_ranking import MECHANISMS
 
+    _require_word("--protocol", protocol, PROVED, "of proved sensitivity (others: in Python)")
+    _require_word("--mechanism", mechanism, MECHANISMS, "which are private")
+    embedded = _is_embedded(graph)
     found = recommend(
-        read_graph(graph, nodes, symmetrise=symmetrise),
+        _graph(graph, nodes, symmetrise, embedded),
         node,
         k,
         protocol,
@@ -62,5 +79,35 @@ def recommend(
     )
     print("\n".join(found.nodes))
     print(found.statement)
-    if nodes is None:
+    if nodes is None and not embedded:
         say(f"note: the nodes in {graph} were taken as public; --nodes FILE names all there are")
+
+
+def _require_word(option: str, word: str, known: Iterable[str], what: str) -> None:
+    """Refuse what a list to be used cannot have."""
+    from p0sim.errors import InvalidPrivacyError
+
+    if word not in known:
+        raise InvalidPrivacyError(
+            f"{option} must be one of {', '.join(known)}, {what}; got {word!r}"
+        )
+
+
+def _is_embedded(graph: Path) -> bool:
+    """Whether a graph of the package is meant: a file of that name comes first."""
+    from p0sim.datasets import graph_names
+
+    return str(graph) in graph_names() and not graph.exists()
+
+
+def _graph(graph: Path, nodes: Path | None, symmetrise: bool, embedded: bool) -> Graph:
+    from p0sim.datasets import load_graph
+    from p0sim.linkpred.graphs import read_graph
+
+    if not embedded:
+        return read_graph(graph, nodes, symmetrise=symmetrise)
+    if nodes is not None or symmetrise:
+        raise typer.BadParameter(
+            f"--nodes and --symmetrise are for files; {graph} is a graph inside the package"
+        )
+    return load_graph(str(graph))

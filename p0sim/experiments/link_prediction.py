@@ -6,11 +6,11 @@ protocols, mechanisms, calibrations and epsilons; each method draws lists for it
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,13 @@ from p0sim.experiments.rankings import (
     read_lists,
     realised,
 )
-from p0sim.experiments.score_sources import ProtocolSection, Score, find_score, find_scores
+from p0sim.experiments.score_sources import (
+    ProtocolSection,
+    Score,
+    find_score,
+    find_scores,
+    require_score,
+)
 from p0sim.linkpred.calibration import Calibration
 from p0sim.linkpred.evaluation import map_reference, map_standard
 from p0sim.linkpred.graphs import Graph
@@ -41,6 +47,8 @@ NAME = "link_prediction"
 DEFINED = {"graphs", "protocols"}
 # rough seconds of a pair of nodes, and of the lists of a node; for the first forecast only
 SECONDS_A_PAIR, SECONDS_A_NODE = 1.5e-7, 3e-4
+
+ScoreSource: TypeAlias = Callable[[], FloatVector]
 
 
 class LinkPredictionSection(ListSection):
@@ -135,8 +143,10 @@ class LinkPrediction(RankingStudy):
 
     def require(self, cell: Cell) -> None:
         """Refuse a cell that cannot run."""
-        self._graph(cell)
+        source = self._graph(cell)
         super().require(cell)
+        if any(rule.looks_at_scores for rule in self.rules(cell).values()):
+            require_score(self._score(cell), source)
 
     def prepare(self, cell: Cell) -> Simulate:
         """What simulates splits of one cell."""
@@ -177,21 +187,35 @@ class CellLists:
     def replicate(self, streams: Streams) -> dict[str, Fit]:
         """One split and its scores; the lists of every method wait to be drawn."""
         found = split(self.graph, self.queries, self.model.share, rng=streams.network)
-        # vectors are the same for all that is compared on a split
-        scores = candidate_scores(self.score.on(found.training, streams.truth), found)
+
+        # one set of vectors for all that is compared on a split, and none for what needs none
+        @cache
+        def scores() -> FloatVector:
+            return candidate_scores(self.score.on(found.training, streams.truth), found)
+
+        def none() -> FloatVector:
+            return np.zeros(len(found.candidates))
+
         return {
-            name: partial(_evaluate, rule, found, scores, self.model.draws, streams.other(name))
+            name: partial(
+                _evaluate,
+                rule,
+                found,
+                scores if rule.looks_at_scores else none,
+                self.model.draws,
+                streams.other(name),
+            )
             for name, rule in self.rules.items()
         }
 
 
 def _evaluate(
-    rule: Rule, found: Split, scores: FloatVector, draws: int, rng: np.random.Generator
+    rule: Rule, found: Split, scores: ScoreSource, draws: int, rng: np.random.Generator
 ) -> Outcome:
     used = np.flatnonzero(found.n_relevant)
     if not len(used):
         return Outcome("no_estimate", reason="no query has a relevant candidate")
-    hits, laws = _draw(rule, found, scores, used, draws, rng)
+    hits, laws = _draw(rule, found, scores(), used, draws, rng)
     return outcome_of_lists([*_precision(hits, found.n_relevant), *realised(laws)])
 
 
@@ -204,7 +228,8 @@ def _draw(
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.bool_], list[Calibration]]:
     """Hits of the lists, no list drawn where none can hit; and how each list was drawn."""
-    hits = np.zeros((draws, len(found.queries), rule.k), dtype=bool)
+    longest = min(rule.k, int(np.diff(found.starts)[used].max()))
+    hits = np.zeros((draws, len(found.queries), longest), dtype=bool)
     degrees, laws = found.training.degree[found.queries].tolist(), []
     for k in used.tolist():
         pairs = found.pairs(k)

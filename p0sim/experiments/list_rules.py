@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from p0sim.arrays import FloatVector, IntMatrix
-from p0sim.linkpred.calibration import Calibration, calibrate
+from p0sim.linkpred.calibration import DRAWING, Calibration, calibrate
 from p0sim.linkpred.mechanisms import rank
 from p0sim.linkpred.query import Query
 from p0sim.linkpred.scores import Protocol, find_protocol
@@ -29,6 +29,7 @@ class Rule:
     protocol : str or Protocol
         The score, of which the name and the sensitivity count here.
     calibration : str
+        Of a mechanism that has a choice of one; the others do not look at it.
     k : int
         Longest list; a query with fewer candidates has a list of all.
     epsilon : float
@@ -48,6 +49,11 @@ class Rule:
     sensitivity: float | None
 
     @property
+    def looks_at_scores(self) -> bool:
+        """Whether scores decide how it draws."""
+        return self.mechanism != UNIFORM
+
+    @property
     def is_private(self) -> bool:
         """Whether epsilon decides how it draws."""
         return self.mechanism not in (NONE, UNIFORM)
@@ -55,7 +61,7 @@ class Rule:
     def law(self, m: int, degree: int | None) -> Calibration:
         """How lists of a query with m candidates and this degree are drawn."""
         if self.mechanism == UNIFORM:
-            return Calibration(UNIFORM, self.calibration, 0.0, 1.0, 0.0, 0.0)
+            return Calibration(UNIFORM, "", 0.0, 1.0, 0.0, 0.0)
         found = find_protocol(self.protocol)
         query = Query(min(self.k, m), m, found.name, degree, found.sensitivity, found.one_direction)
         return _law(self, query)
@@ -78,6 +84,5 @@ def _law(rule: Rule, query: Query) -> Calibration:
     epsilon = rule.epsilon if rule.is_private else 1.0
     delta = rule.delta if rule.mechanism == "gaussian" else None
     by_hand = rule.sensitivity if rule.is_private else None
-    return calibrate(
-        rule.mechanism, epsilon, query, rule.calibration, sensitivity=by_hand, delta=delta
-    )
+    chosen = rule.calibration if rule.mechanism in DRAWING else None
+    return calibrate(rule.mechanism, epsilon, query, chosen, sensitivity=by_hand, delta=delta)

@@ -21,7 +21,7 @@ from p0sim.experiments.sections import (
     check_shown,
     read_measures,
 )
-from p0sim.linkpred.calibration import CALIBRATIONS, MECHANISMS, Calibration
+from p0sim.linkpred.calibration import CALIBRATIONS, DRAWING, MECHANISMS, Calibration
 from p0sim.linkpred.query import require_length
 from p0sim.linkpred.scores import Protocol, find_protocol
 from p0sim.replicate import Cell, Outcome
@@ -35,6 +35,8 @@ DEFAULTS: Mapping[str, Any] = {
     "k": 10,
 }
 NOT_PRIVATE = "not private"
+# candidates and neighbours of a query that is tried before a study starts
+FEW = 5
 
 Positive: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Mechanism: TypeAlias = Literal["dplp", "laplace", "gaussian", "exponential", "none", "uniform"]
@@ -160,7 +162,7 @@ class RankingStudy:
         """Refuse a cell that cannot run."""
         for rule in self.rules(cell).values():
             require_length(rule.k, rule.k + 1)
-            rule.law(m=rule.k + 1, degree=rule.k)
+            rule.law(m=FEW, degree=FEW)
 
     def _rule(self, spec: RankingSection, protocol: Protocol, factors: Mapping[str, Any]) -> Rule:
         mechanism = _choice(spec.mechanism, factors, "mechanism", (*MECHANISMS, UNIFORM))
@@ -219,6 +221,8 @@ def read_lists(
             raise InvalidStudyError(
                 f"[factors] must have {name}; got {', '.join(factors) or 'none'}"
             )
+    for name, spec in specs.items():
+        _refuse_idle(name, spec)
     for name in private:
         _require_mark(name, specs[name], settings)
     return settings, specs, read_measures(sections.get("measures", {}))
@@ -255,6 +259,14 @@ def _choice(
             f"did you mean {nearest(chosen, known)!r}?"
         )
     return chosen
+
+
+def _refuse_idle(name: str, spec: RankingSection) -> None:
+    if spec.calibration is not None and spec.mechanism not in (None, *DRAWING):
+        raise InvalidStudyError(
+            f"[methods.{name}] calibration must be left out for {spec.mechanism}: "
+            f"{' and '.join(DRAWING)} have a choice of one; got {spec.calibration!r}"
+        )
 
 
 def _require_mark(name: str, spec: RankingSection, model: ListSection) -> None:

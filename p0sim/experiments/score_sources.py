@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -13,16 +14,25 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from p0sim.arrays import FloatMatrix, IntVector
 from p0sim.errors import InvalidParametersError, InvalidStudyError, P0SimError
+from p0sim.experiments.graph_sources import GraphSource
 from p0sim.experiments.rankings import Positive
 from p0sim.experiments.sources import Source
-from p0sim.linkpred.embeddings import DIMENSION, embedding_protocol, node2vec, read_vectors
+from p0sim.linkpred.embeddings import (
+    DIMENSION,
+    embedding_protocol,
+    node2vec,
+    require_installed,
+)
 from p0sim.linkpred.graphs import Graph
-from p0sim.linkpred.scores import BUILT_IN, Protocol, find_protocol
+from p0sim.linkpred.scores import BUILT_IN, Protocol, find_protocol, score
+from p0sim.linkpred.vector_files import read_vectors
 from p0sim.model.file_content import file_bytes
 from p0sim.validation import nearest
 
 Count: TypeAlias = Annotated[int, Field(ge=1)]
 DIGITS = 16
+# queries for which a function of one's own is tried before a study starts
+TRIED = 2
 
 
 class Node2VecSection(BaseModel):
@@ -98,6 +108,9 @@ class Score:
         """The score to use on a training graph."""
         return self.protocol
 
+    def require(self, graph: Graph, queries: IntVector) -> None:
+        """Refuse a score that cannot be had on a graph; those of the package always can."""
+
 
 @dataclass(frozen=True, eq=False)
 class UserScore(Score):
@@ -121,6 +134,10 @@ class UserScore(Score):
     def files(self) -> dict[str, str]:
         """Hash of the Python file."""
         return {self.source.file: self.source.digest}
+
+    def require(self, graph: Graph, queries: IntVector) -> None:
+        """Refuse a function that fails on a few queries, or gives them what is no score."""
+        score(replace(self.protocol, function=self.source.tried), graph, queries[:TRIED])
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +167,11 @@ class VectorScore(Score):
         vectors = read_vectors(self.path, training)
         return embedding_protocol(vectors, training, rng=rng, name=self.name)
 
+    def require(self, graph: Graph, queries: IntVector) -> None:
+        """Refuse a file without a vector for each node."""
+        require_installed("a score from vectors", "scikit-learn")
+        read_vectors(self.path, graph)
+
 
 @dataclass(frozen=True, eq=False)
 class Node2VecScore(Score):
@@ -166,6 +188,11 @@ class Node2VecScore(Score):
         """Vectors and regression of a training graph."""
         vectors = node2vec(training, **self.section.model_dump(), rng=rng)
         return embedding_protocol(vectors, training, rng=rng, name=self.name)
+
+    def require(self, graph: Graph, queries: IntVector) -> None:
+        """Refuse it where what computes it is not installed."""
+        require_installed("Node2Vec", "gensim")
+        require_installed("a score from vectors", "scikit-learn")
 
 
 def find_scores(
@@ -214,6 +241,23 @@ def find_score(name: str, own: Mapping[str, Score]) -> Score:
         raise InvalidStudyError(
             f"[factors.text] protocol must be one of {', '.join(known)}, or have a table "
             f"[model.protocols.NAME]; got {name!r}, did you mean {nearest(name, known)!r}?"
+        ) from None
+
+
+@lru_cache(maxsize=256)
+def require_score(found: Score, source: GraphSource) -> None:
+    """Refuse a score that cannot be had on a graph, before anything runs.
+
+    Raises
+    ------
+    InvalidStudyError
+        In one line, naming score and graph.
+    """
+    try:
+        found.require(*source.material)
+    except P0SimError as error:
+        raise InvalidStudyError(
+            f"[model.protocols.{found.name}] {error} (tried on {source.name})"
         ) from None
 
 

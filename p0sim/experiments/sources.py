@@ -115,6 +115,21 @@ class Source:
         function: Callable[..., Any] = getattr(module, self.name)
         return function
 
+    def tried(self, *arguments: Any) -> Any:
+        """What the function gives, before anything is run in earnest.
+
+        Raises
+        ------
+        InvalidStudyError
+            In one line, with the line of the file, if it raises anything.
+        """
+        function = self.function()
+        try:
+            return function(*arguments)
+        # Other people's code may raise anything; it is told, with its line, and nothing runs.
+        except (Exception, SystemExit) as error:
+            raise InvalidStudyError(_what_went_wrong(self.file, error)) from None
+
 
 def is_reference(text: str) -> bool:
     """Whether a text speaks of a Python file.

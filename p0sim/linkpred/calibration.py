@@ -35,7 +35,9 @@ class Calibration:
 
     Attributes
     ----------
-    mechanism, calibration : str
+    mechanism : str
+    calibration : str
+        Of weighted draws; empty for a mechanism that has no choice of one.
     parameter : float
         sigma (dplp), eta (exponential) or the scale of the noise (laplace, gaussian).
     sensitivity : float
@@ -64,7 +66,7 @@ def calibrate(
     mechanism: str,
     epsilon: float,
     query: Query,
-    calibration: str = "sharp",
+    calibration: str | None = None,
     *,
     sensitivity: float | None = None,
     delta: float | None = None,
@@ -77,8 +79,9 @@ def calibrate(
     epsilon : float
         Privacy loss of one edge that is not at the query; positive and finite.
     query : Query
-    calibration : {"paper", "sharp", "exact"}
-        See :mod:`p0sim.linkpred.privacy_loss`; laplace and gaussian know one only.
+    calibration : {"paper", "sharp", "exact"}, optional
+        Of dplp and exponential, see :mod:`p0sim.linkpred.privacy_loss`; sharp where it is left out.
+        The others have no choice of one, and refuse it.
     sensitivity : float, optional
         Used in place of the sensitivity that is proved; the result is marked "not private".
     delta : float, optional
@@ -91,8 +94,8 @@ def calibrate(
     Raises
     ------
     InvalidPrivacyError
-        If epsilon, delta or a name breaks a rule, no sensitivity is known, or exact is asked for
-        where it is not known.
+        If epsilon, delta or a name breaks a rule, no sensitivity is known, or a calibration is
+        asked for where there is none.
 
     Notes
     -----
@@ -104,16 +107,34 @@ def calibrate(
     >>> round(found.parameter, 4), found.epsilon_claimed, round(found.epsilon_realised, 4)
     (0.0072, 0.1, 0.0029)
     """
-    _check(mechanism, calibration, epsilon, delta)
+    _check(mechanism, epsilon, delta)
+    chosen = chosen_calibration(mechanism, calibration)
     if mechanism == "none":
-        return Calibration(mechanism, calibration, inf, nan, inf, inf, note="not private: no noise")
+        return Calibration(mechanism, chosen, inf, nan, inf, inf, note="not private: no noise")
     used = used_sensitivity(query, sensitivity)
-    parameter = _parameter(mechanism, epsilon, query, calibration, used, delta, sensitivity)
+    parameter = _parameter(mechanism, epsilon, query, chosen, used, delta, sensitivity)
     realised = realised_epsilon(mechanism, parameter, query, sensitivity=used, delta=delta)
     note = "" if sensitivity is None else f"not private: sensitivity set to {sensitivity:g} by hand"
-    return Calibration(
-        mechanism, calibration, parameter, used, epsilon, realised, delta or 0.0, note
-    )
+    return Calibration(mechanism, chosen, parameter, used, epsilon, realised, delta or 0.0, note)
+
+
+def chosen_calibration(mechanism: str, asked: str | None) -> str:
+    """The calibration of a mechanism, empty where it has none to choose and none is asked for.
+
+    Examples
+    --------
+    >>> chosen_calibration("dplp", None), chosen_calibration("laplace", None)
+    ('sharp', '')
+    """
+    if asked is not None and mechanism not in DRAWING:
+        raise InvalidPrivacyError(
+            f"calibration must be left out for {mechanism}: {' and '.join(DRAWING)} have a choice "
+            f"of one; got {asked!r}"
+        )
+    chosen = asked or ("sharp" if mechanism in DRAWING else "")
+    if chosen:
+        _require_known("calibration", chosen, CALIBRATIONS)
+    return chosen
 
 
 def epsilon_of(
@@ -133,6 +154,8 @@ def epsilon_of(
 def bounds_of(law: Calibration, query: Query) -> dict[str, float]:
     """What weighted draws cost as each calibration has it; empty for other mechanisms.
 
+    Empty, too, where the sensitivity was set by hand: with a false one no calibration is a bound.
+
     Parameters
     ----------
     law : Calibration
@@ -146,7 +169,7 @@ def bounds_of(law: Calibration, query: Query) -> dict[str, float]:
     >>> {name: round(bound, 4) for name, bound in bounds.items()}
     {'paper': 3.419, 'sharp': 1.0, 'exact': 0.4527}
     """
-    if law.mechanism not in DRAWING:
+    if law.mechanism not in DRAWING or law.note:
         return {}
     known = CALIBRATIONS if knows_exact(query, law.sensitivity) else CALIBRATIONS[:2]
     return {
@@ -203,13 +226,13 @@ def _exact_parameter(mechanism: str, epsilon: float, query: Query, used: float) 
     return root * (1 - SAFETY)
 
 
-def _check(mechanism: str, calibration: str, epsilon: float, delta: float | None) -> None:
-    for name, value, known in (
-        ("mechanism", mechanism, MECHANISMS),
-        ("calibration", calibration, CALIBRATIONS),
-    ):
-        if value not in known:
-            raise InvalidPrivacyError(f"{name} must be one of {', '.join(known)}; got {value!r}")
+def _require_known(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise InvalidPrivacyError(f"{name} must be one of {', '.join(known)}; got {value!r}")
+
+
+def _check(mechanism: str, epsilon: float, delta: float | None) -> None:
+    _require_known("mechanism", mechanism, MECHANISMS)
     require_positive(epsilon, "epsilon")
     if (mechanism == "gaussian") != (delta is not None):
         raise InvalidPrivacyError(

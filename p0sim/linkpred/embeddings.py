@@ -7,9 +7,8 @@ vectors contain the graph: nothing that is ranked by them is private.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -21,10 +20,10 @@ from p0sim.errors import InvalidNetworkError, InvalidParametersError
 from p0sim.linkpred.graphs import Graph
 from p0sim.linkpred.random_walks import biased_walks
 from p0sim.linkpred.scores import Protocol
-from p0sim.model.file_content import file_text
-from p0sim.validation import shown
 
 DIMENSION = 5
+# what one imports, by what one installs
+MODULES = {"scikit-learn": "sklearn", "gensim": "gensim"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,82 +156,6 @@ def node2vec(
     return np.array([trained.wv[str(k)] for k in range(graph.n)], dtype=np.float64)
 
 
-def read_vectors(path: str | Path, graph: Graph) -> FloatMatrix:
-    r"""Node vectors from a text file as Word2Vec, LINE and others write it.
-
-    Parameters
-    ----------
-    path : str or Path
-        A line for each node, in any order: its label and the entries of its vector, separated by
-        blanks. A first line with two whole numbers, of vectors and of entries, may stand above.
-    graph : Graph
-        Its labels say which vector belongs to which node.
-
-    Returns
-    -------
-    ndarray, shape (n, d)
-        In the order of the graph.
-
-    Raises
-    ------
-    InvalidNetworkError
-        If a node has no vector or two, a label is not in the graph, or a line is no vector of the
-        same length as the others; the line is named.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "vectors.txt"
-    >>> _ = path.write_text("2 2\nbob 0.5 1\nann -1 2\n")
-    >>> read_vectors(path, Graph([[0, 1], [1, 0]], ["ann", "bob"]))
-    array([[-1. ,  2. ],
-           [ 0.5,  1. ]])
-    """
-    path = Path(path)
-    lines = [(k, line.split()) for k, line in enumerate(file_text(path).splitlines(), 1)]
-    lines = [(k, cells) for k, cells in lines if cells]
-    vectors: dict[int, list[float]] = {}
-    width = None
-    for k, cells in lines[_header_lines(lines) :]:
-        u, vector = graph.position(cells[0]), _entries(cells, width, f"in line {k} of {path}")
-        if u in vectors:
-            raise InvalidNetworkError(
-                f"each node must have one vector; got another of {cells[0]} in line {k} of {path}"
-            )
-        vectors[u], width = vector, len(vector)
-    _refuse_missing(vectors, graph, path)
-    return np.array([vectors[u] for u in range(graph.n)])
-
-
-def _header_lines(lines: Sequence[tuple[int, list[str]]]) -> int:
-    """1 where the first line is the sizes, told by the second one being longer than two cells."""
-    head = [cells for _, cells in lines[:2]]
-    sizes = len(head) == 2 and len(head[0]) == 2 and all(cell.isdigit() for cell in head[0])
-    return int(sizes and len(head[1]) == int(head[0][1]) + 1 and len(lines) == int(head[0][0]) + 1)
-
-
-def _entries(cells: Sequence[str], width: int | None, place: str) -> list[float]:
-    try:
-        vector = [float(cell) for cell in cells[1:]]
-    except ValueError:
-        vector = []
-    if not vector or not np.isfinite(vector).all() or len(vector) != (width or len(vector)):
-        raise InvalidNetworkError(
-            f"a vector must be {width or 'one or more'} finite numbers after a label; "
-            f"got {shown(' '.join(cells))} {place}"
-        )
-    return vector
-
-
-def _refuse_missing(vectors: dict[int, list[float]], graph: Graph, path: Path) -> None:
-    missing = [label for u, label in enumerate(graph.nodes) if u not in vectors]
-    if missing:
-        raise InvalidNetworkError(
-            f"each node must have a vector; got none of {missing[0]} in {path}, "
-            f"nor of {len(missing) - 1} more"
-        )
-
-
 def _require_shape(vectors: FloatMatrix, graph: Graph) -> None:
     if vectors.ndim != 2 or len(vectors) != graph.n or not vectors.shape[1]:
         raise InvalidParametersError(
@@ -288,6 +211,18 @@ def _word2vec() -> Any:
     except ImportError:
         raise _not_installed("Node2Vec", "gensim") from None
     return Word2Vec
+
+
+def require_installed(what: str, package: str) -> None:
+    """Refuse what needs a package that is not there.
+
+    Raises
+    ------
+    InvalidParametersError
+        With the command that installs it.
+    """
+    if find_spec(MODULES[package]) is None:
+        raise _not_installed(what, package)
 
 
 def _not_installed(what: str, package: str) -> InvalidParametersError:

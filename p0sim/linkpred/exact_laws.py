@@ -102,6 +102,9 @@ def gaussian_scale(epsilon: float, delta: float) -> float:
     largest, it is 2 Phi(delta/2) - 1 < 0.4 delta. At 1/(2 sqrt(epsilon) + 100) it is 1 in floating
     point: the first term is Phi(50 or more), the second below exp(-1250).
 
+    At extremes, such as epsilon = 1e-6 and delta = 1e-300, the two terms of delta agree in all but
+    a few digits. The scale is raised until both functions here say that it is private.
+
     Examples
     --------
     >>> round(gaussian_scale(1.0, 1e-5), 4)
@@ -109,7 +112,10 @@ def gaussian_scale(epsilon: float, delta: float) -> float:
     """
     low, high = -log(2 * sqrt(epsilon) + 100), -log(delta)
     root = brentq(lambda x: gaussian_delta(exp(x), epsilon) - delta, low, high, xtol=1e-14)
-    return exp(root) * (1 + SAFETY)
+    slack = SAFETY
+    while not _holds(scale := exp(root) * (1 + slack), epsilon, delta):
+        slack *= 2
+    return scale
 
 
 def gaussian_epsilon(scale: float, delta: float) -> float:
@@ -124,7 +130,13 @@ def gaussian_epsilon(scale: float, delta: float) -> float:
         return 0.0
     # at this epsilon the first term alone is Phi(-sqrt(-2 log delta)) < delta
     high = (sqrt(-2 * log(delta)) + 1 / (2 * scale)) / scale
-    return float(brentq(lambda x: gaussian_delta(scale, x) - delta, 0.0, high, xtol=1e-14))
+    return float(brentq(lambda x: gaussian_delta(scale, x) - delta, 0.0, high, xtol=1e-22))
+
+
+def _holds(scale: float, epsilon: float, delta: float) -> bool:
+    """Whether noise is private by either function, with room for one more rounding."""
+    enough = gaussian_epsilon(scale, delta) <= epsilon * (1 - SAFETY / 2)
+    return enough and gaussian_delta(scale, epsilon) <= delta
 
 
 def _growth(step: FloatArray, others: FloatArray) -> FloatArray:

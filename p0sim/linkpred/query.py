@@ -80,6 +80,8 @@ def require_length(k: int, m: int) -> None:
         raise TypeError(f"k must be a whole number; got {k!r}")
     if k < 1:
         raise InvalidParametersError(f"k must be at least 1; got {k}")
+    if m < 1:
+        raise InvalidParametersError("a list needs a candidate; got none")
     if k > m:
         raise InvalidParametersError(f"k must be at most {m}, the number of candidates; got {k}")
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from p0sim.errors import InvalidPrivacyError
+from p0sim.errors import InvalidParametersError, InvalidPrivacyError
 from p0sim.linkpred.calibration import DRAWING, Calibration, bounds_of, calibrate
 from p0sim.linkpred.graphs import Graph, as_graph
 from p0sim.linkpred.mechanisms import rank
@@ -20,6 +21,10 @@ from p0sim.linkpred.secure_ranking import rank_securely
 from p0sim.privacy.exact_epsilon import ExactEpsilon, exact_epsilon
 from p0sim.privacy.ledger import ledger_of, spend
 
+NOT_RECORDED = (
+    "Nothing was recorded: a graph that comes from no file has no ledger unless one is given.\n"
+    "You must keep count of what is spent."
+)
 NOT_COVERED = (
     "Not covered: edges at {node} itself, for who is recommended is not joined to {node}; a node\n"
     "with all its edges; lists for several nodes taken together, and further lists: epsilons add\n"
@@ -57,7 +62,9 @@ class Recommendation:
     drawn : {"exactly", "in floats", "simulation"}
     bounds : dict of str to float
         What the parameter costs as each calibration has it; empty for mechanisms that know one
-        only.
+        only, and where the sensitivity was set by hand.
+    recorded : bool
+        Whether what it cost stands in a ledger.
     """
 
     nodes: tuple[str, ...]
@@ -67,6 +74,7 @@ class Recommendation:
     protocol: str
     drawn: str
     bounds: Mapping[str, float] = field(default_factory=dict)
+    recorded: bool = False
 
     @property
     def epsilon_claimed(self) -> float:
@@ -82,9 +90,14 @@ class Recommendation:
     def statement(self) -> str:
         """What is protected and what is not, in words for those who read the list."""
         lines = [self._promise, *self._comparison, NOT_COVERED.format(node=self.node)]
-        if self.protocol not in PROVED:
+        if self.protocol not in PROVED and isfinite(self.epsilon_realised):
             lines.append(f"The sensitivity of {self.protocol} is declared, not proved.")
-        return "\n".join([*lines, HOW_DRAWN[self.drawn]])
+        lines.append(HOW_DRAWN[self.drawn])
+        return "\n".join([*lines, *([] if self.recorded or self._is_simulated else [NOT_RECORDED])])
+
+    @property
+    def _is_simulated(self) -> bool:
+        return self.drawn == "simulation"
 
     @property
     def _comparison(self) -> list[str]:
@@ -93,17 +106,32 @@ class Recommendation:
 
     @property
     def _promise(self) -> str:
-        if self.law.note:
-            return f"{self.law.note[0].upper()}{self.law.note[1:]}."
         law, node = self.law, self.node
         delta = f", delta = {law.delta:g}" if law.delta else ""
+        if law.note:
+            return f"{law.note[0].upper()}{law.note[1:]}.{self._true_cost(delta)}"
+        how = f", calibration {law.calibration}" if law.calibration else ""
         return (
             f"Privacy: epsilon = {self.epsilon}{delta} for one edge that is not at {node}\n"
-            f"({law.mechanism} with {self.protocol}, calibration {law.calibration}; at most "
+            f"({law.mechanism} with {self.protocol}{how}; at most "
             f"{law.epsilon_realised:.4g} is realised):\n"
             "each list had at most exp(epsilon) times the chance that it has with that edge added\n"
             f"or taken away{', up to delta' if delta else ''}. "
             f"Public: the list of nodes, {node}'s own edges, and all settings."
+        )
+
+    def _true_cost(self, delta: str) -> str:
+        if self.law.mechanism == "none":
+            return ""
+        if not isfinite(self.epsilon_realised):
+            return (
+                f"\nEpsilon = {self.epsilon} was asked for; of {self.protocol} no sensitivity is "
+                "known,\nand so no bound on the epsilon of these draws."
+            )
+        return (
+            f"\nEpsilon = {self.epsilon} was asked for; these draws realise epsilon = "
+            f"{self.epsilon_realised:.6g}{delta},\nthe smallest bound that is proved with the "
+            f"sensitivity that {self.protocol} has."
         )
 
 
@@ -114,7 +142,7 @@ def recommend(
     protocol: str | Protocol = "AA",
     mechanism: str = "dplp",
     epsilon: str | int | Fraction = "1",
-    calibration: str = "sharp",
+    calibration: str | None = None,
     *,
     sensitivity: float | None = None,
     delta: float | None = None,
@@ -138,9 +166,9 @@ def recommend(
         none, the true top k, is for studies only.
     epsilon : str, int or Fraction
         Privacy loss, exact: "0.1" or "7/3"; a float is refused. At least 1e-6.
-    calibration : {"paper", "sharp", "exact"}
-        How the parameter follows from epsilon, see :mod:`p0sim.linkpred.privacy_loss`; exact is
-        for CN.
+    calibration : {"paper", "sharp", "exact"}, optional
+        How the parameter of dplp and exponential follows from epsilon, see
+        :mod:`p0sim.linkpred.privacy_loss`; sharp where it is left out. exact is for CN.
     sensitivity : float, optional
         Used in place of the proved one, for studies only; the result is marked "not private".
     delta : float, optional
@@ -162,7 +190,7 @@ def recommend(
     InvalidNetworkError
         If u is no node, or the graph breaks a rule.
     InvalidParametersError
-        If k or the protocol breaks a rule.
+        If k or the protocol breaks a rule, or u is joined to all other nodes.
     InvalidPrivacyError
         If epsilon, delta, the mechanism or the calibration breaks a rule, a sensitivity is missing
         or set by hand without rng, or the budget does not allow it. Nothing is drawn then.
@@ -193,9 +221,10 @@ def recommend(
     law = calibrate(mechanism, size, asked, calibration, sensitivity=sensitivity, delta=delta)
     candidates = whole.candidates(place)
     scores = score(found, whole, [place])[0, candidates]
+    recorded = False
     if rng is None:
-        facts = {"k": int(k), "protocol": found.name, "calibration": calibration, "node": str(u)}
-        _enter(whole, loss, law, facts, ledger, budget)
+        facts = {"k": int(k), "protocol": found.name, "node": str(u)}
+        recorded = _enter(whole, loss, law, facts, ledger, budget)
         best = rank_securely(scores, k, mechanism, law.parameter, law.sensitivity)
     else:
         _refuse_ledger(ledger, budget)
@@ -203,7 +232,8 @@ def recommend(
         best = rank(scores, k, mechanism, law.parameter, rng=rng, sensitivity=given)[0]
     drawn = "simulation" if rng is not None else "exactly" if mechanism in DRAWING else "in floats"
     labels = tuple(whole.nodes[chosen] for chosen in candidates[best])
-    return Recommendation(labels, str(u), loss.text, law, found.name, drawn, bounds_of(law, asked))
+    bounds = bounds_of(law, asked)
+    return Recommendation(labels, str(u), loss.text, law, found.name, drawn, bounds, recorded)
 
 
 def query_of(graph: Graph, u: int, k: int, protocol: str | Protocol) -> Query:
@@ -216,6 +246,11 @@ def query_of(graph: Graph, u: int, k: int, protocol: str | Protocol) -> Query:
     """
     found, degree = find_protocol(protocol), int(graph.degree[u])
     m = graph.n - 1 - degree
+    if m < 1:
+        raise InvalidParametersError(
+            "node must have a candidate, another node that it is not joined to; "
+            f"got {graph.nodes[u]}, joined to all {degree} others"
+        )
     return Query(k, m, found.name, degree, found.sensitivity, found.one_direction)
 
 
@@ -226,8 +261,8 @@ def _enter(
     facts: dict[str, Any],
     ledger: str | Path | None,
     budget: str | int | Fraction | None,
-) -> None:
-    """Refuse what protects nobody; else write down what the list costs, before it is drawn."""
+) -> bool:
+    """Refuse what protects nobody; else write down what the list costs, if there is a ledger."""
     if law.note:
         raise InvalidPrivacyError(
             f"rng must be given, in Python, for what is for studies only; {law.note}"
@@ -236,12 +271,14 @@ def _enter(
     allowed = None if budget is None else exact_epsilon(budget, "budget").value
     if path is not None:
         mechanism = f"recommend_{law.mechanism}"
+        chosen = {"calibration": law.calibration} if law.calibration else {}
         delta = {"delta": law.delta} if law.delta else {}
-        spend(path, loss, allowed, mechanism=mechanism, n=graph.n, **facts, **delta)
+        spend(path, loss, allowed, mechanism=mechanism, n=graph.n, **facts, **chosen, **delta)
     elif budget is not None:
         raise InvalidPrivacyError(
             "budget must go with a ledger, and a graph from memory has none: give ledger=PATH"
         )
+    return path is not None
 
 
 def _ledger_path(graph: Graph, ledger: str | Path | None) -> Path | None:

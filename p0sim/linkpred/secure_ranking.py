@@ -35,6 +35,7 @@ from p0sim.linkpred.calibration import DRAWING
 from p0sim.linkpred.mechanisms import signal_and_spread, top
 
 IN_FLOATS = ("laplace", "gaussian")
+MECHANISMS = (*DRAWING, *IN_FLOATS)
 SLACK = 1e-10
 DEEPEST = -700.0
 UNITS = Decimal(2**1100)
@@ -73,9 +74,9 @@ def rank_securely(
     >>> rank_securely([0, 3, 1], 2, "dplp", 1e6, sensitivity=1.0)
     array([1, 2])
     """
-    if mechanism not in DRAWING + IN_FLOATS:
+    if mechanism not in MECHANISMS:
         raise InvalidPrivacyError(
-            f"mechanism must be one of {', '.join(DRAWING + IN_FLOATS)}; got {mechanism!r}"
+            f"mechanism must be one of {', '.join(MECHANISMS)}; got {mechanism!r}"
         )
     signal, spread = signal_and_spread(scores, k, mechanism, parameter, sensitivity)
     if mechanism in DRAWING:

@@ -140,6 +140,14 @@ def test_datasets_describes_one_with_citation_and_licence():
     assert max(map(len, shown.splitlines())) <= 100
 
 
+def test_an_undirected_graph_is_described_as_one():
+    lines = told("datasets", "usair").splitlines()
+    assert lines[0] == "usair, an undirected graph"
+    facts = dict(line.split(maxsplit=1) for line in lines[1:] if not line.startswith(" "))
+    assert (facts["V"], facts["E"]) == ("332", "2126")
+    assert not {"q", "arcs", "n"} & set(facts)
+
+
 def test_an_unknown_dataset_is_refused_with_the_nearest():
     done = call("datasets", "lazegga")
     assert "did you mean 'lazega'?" in str(done.exception)

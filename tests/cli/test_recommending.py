@@ -56,15 +56,16 @@ def test_a_budget_binds(folder):
     [
         ((), {"k": 4}, "k must be at most 3, the number of candidates; got 4"),
         ((), {"node": "zoe"}, "node must be in the graph; got 'zoe'"),
-        (("--mechanism", "none"), {}, "rng must be given"),
+        (("--mechanism", "none"), {}, "one of dplp, exponential, laplace, gaussian, which"),
+        (("--mechanism", "laplace", "--calibration", "exact"), {}, "must be left out for laplace"),
         (("--mechanism", "gaussian"), {}, "delta must be given"),
-        (("--protocol", "CRW"), {}, "sensitivity must be given for CRW"),
+        (("--protocol", "CRW"), {}, "--protocol must be one of CN, JC, AA, of proved"),
         (("--calibration", "exact"), {}, "calibration exact must go with"),
         (("--epsilon", "-1"), {}, "epsilon must be positive and finite; got -1"),
         (("--epsilon", "1e-3"), {}, "epsilon must be a decimal such as"),
         (("--epsilon", "1/0"), {}, "epsilon must be a decimal such as"),
         (("--epsilon", "9" * 400), {}, "epsilon must have at most 100 characters"),
-        (("--protocol", "n2v"), {}, "protocol must be one of CN, JC, AA, CRW, katz"),
+        (("--protocol", "n2v"), {}, "--protocol must be one of CN, JC, AA, of proved"),
         (("--mechanism", "uniform"), {}, "mechanism must be one of dplp"),
         (("--mechanism", "gaussian", "--delta", "1"), {}, "delta must lie strictly between 0"),
         ((), {"k": 0}, "k must be at least 1; got 0"),
@@ -76,6 +77,18 @@ def test_what_is_wrong_is_one_line_and_nothing_is_spent(folder, more, given, wor
     assert words in str(done.exception)
     assert "\n" not in str(done.exception)
     assert {path.name for path in folder.iterdir()} == {"friends.csv"}
+
+
+def test_a_graph_inside_the_package_is_known_by_its_name(folder):
+    told = ["recommend", "usair", "--node", "1", "-k", "2"]
+    done = CliRunner().invoke(app, told)
+    assert done.exit_code == 0, done.exception
+    assert done.stderr == ""
+    assert "You must keep count of what is spent." in done.stdout
+    assert {path.name for path in folder.iterdir()} == {"friends.csv"}
+    assert CliRunner().invoke(app, [*told, "--symmetrise"]).exit_code == 2
+    (folder / "usair").write_text(EDGES)
+    assert "must end in" in str(CliRunner().invoke(app, told).exception)
 
 
 def test_a_directed_file_is_symmetrised_only_on_request(folder):

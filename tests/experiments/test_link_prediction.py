@@ -157,6 +157,8 @@ def test_lists_without_noise_claim_no_privacy():
         ({"m": {"mechanism": "dlpl"}}, FACTORS, {}, "[methods.m] mechanism must be"),
         ({"m": {}}, FACTORS, {"sensitivity": 0.1}, "[methods.m] label must say 'not private'"),
         ({"m": {"sensitivity": 0.1}}, FACTORS, {}, "[methods.m] label must say 'not private'"),
+        ({"m": {"mechanism": "laplace", "calibration": "exact"}}, FACTORS, {}, "be left out for"),
+        ({"m": {"mechanism": "uniform", "calibration": "sharp"}}, FACTORS, {}, "be left out for"),
         ({}, FACTORS, {"draws": 0}, "[model] draws must be"),
         ({}, FACTORS, {"shares": 0.2}, "did you mean 'share'?"),
     ],
@@ -186,6 +188,22 @@ def test_a_cell_that_cannot_run_is_refused_in_one_line(changed, words):
         experiment().require(cell(**changed))
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_cells_calibration_is_for_those_that_have_a_choice_of_one():
+    study = experiment({"noise": {"mechanism": "laplace"}, "drawn": {}})
+    in_cell = cell(protocol="CN", calibration="exact")
+    study.require(in_cell)
+    laws = {name: rule.law(20, 5) for name, rule in study.rules(in_cell).items()}
+    assert {name: law.calibration for name, law in laws.items()} == {"noise": "", "drawn": "exact"}
+
+
+def test_a_list_longer_than_all_candidates_is_one_of_all():
+    """No query of usair has 60 candidates: k beyond is the same study, number for number."""
+    study = experiment({"m": {}}, draws=1)
+    study.require(cell(protocol="CN", k=10**9, calibration="exact"))
+    assert run(study, cell(k=60))["m"] == run(study, cell(k=10**9))["m"]
+    assert run(study, cell(k=60))["m"] != run(study, cell(k=40))["m"]
 
 
 def test_a_score_without_a_proved_bound_runs_without_noise():

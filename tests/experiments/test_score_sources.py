@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +12,12 @@ import pytest
 
 from p0sim.errors import InvalidParametersError, InvalidPrivacyError, InvalidStudyError
 from p0sim.experiments.link_prediction import LinkPrediction
-from p0sim.experiments.score_sources import ProtocolSection, find_score, find_scores
+from p0sim.experiments.score_sources import (
+    ProtocolSection,
+    find_score,
+    find_scores,
+    require_score,
+)
 from p0sim.linkpred.embeddings import embedding_protocol, node2vec
 from p0sim.linkpred.graphs import as_graph
 from p0sim.linkpred.scores import BUILT_IN, score
@@ -136,6 +142,55 @@ def test_a_score_without_a_sensitivity_has_no_private_lists(folder):
     for name in ("mine", "n2v"):
         with pytest.raises(InvalidPrivacyError, match=f"sensitivity must be given for {name}"):
             made.require(cell(name))
+
+
+WRONG = """
+import numpy as np
+
+def of_a_shape(graph, queries):
+    return np.zeros(3)
+
+def missing(graph, queries):
+    return np.full((len(queries), graph.n), np.nan)
+
+def negative(graph, queries):
+    return -np.ones((len(queries), graph.n))
+
+def broken(graph, queries):
+    raise ZeroDivisionError("by hand")
+"""
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"score": "wrong.py:of_a_shape"}, "must have shape (2, 332); got (3,)"),
+        ({"score": "wrong.py:missing"}, "finite and not negative; got nan"),
+        ({"score": "wrong.py:negative"}, "finite and not negative; got -1.0"),
+        ({"score": "wrong.py:broken"}, "wrong.py, line 14, cannot be run: ZeroDivisionError"),
+        ({"vectors": "vectors.txt"}, "node must be in the graph; got '0'"),
+    ],
+)
+def test_what_is_no_score_is_refused_before_anything_runs(folder, keys, words):
+    pytest.importorskip("sklearn")
+    (folder / "wrong.py").write_text(WRONG)
+    made = study(folder, {"mine": keys}, {"m": {"mechanism": "none"}})
+    refused(lambda: made.require(cell("mine")), words)
+    made = study(folder, {"mine": keys}, {"m": {"mechanism": "uniform"}})
+    made.require(cell("mine"))
+    streams = Streams(seed=1, own_key=(1, 2, 3, 4), shared_key=(5, 6, 7, 8), rep=1)
+    assert made.prepare(cell("mine"))(streams)["m"]().status == "ok"
+
+
+@pytest.mark.parametrize("gone", ["gensim", "sklearn"])
+def test_a_package_that_is_not_installed_is_missed_before_anything_runs(folder, gone, monkeypatch):
+    pytest.importorskip("gensim")
+    pytest.importorskip("sklearn")
+    made = study(folder, {"mine": {"node2vec": {}}}, {"m": {"mechanism": "none"}})
+    made.require(cell("mine"))
+    require_score.cache_clear()
+    monkeypatch.setitem(sys.modules, gone, None)
+    refused(lambda: made.require(cell("mine")), "pip install 'p0sim[embeddings]'")
 
 
 def test_scores_of_ones_own_do_not_change_the_splits_of_others(folder):

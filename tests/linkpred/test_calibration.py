@@ -262,6 +262,23 @@ def test_the_scale_of_gaussian_noise_is_private_and_the_least_one(epsilon, delta
     assert gaussian_epsilon(scale, delta) == pytest.approx(epsilon, rel=1e-6, abs=1e-4 * delta)
 
 
+@pytest.mark.parametrize("delta", [1e-300, 1e-15, 1e-5, 0.5, 0.99])
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.1, 1.0, 100.0])
+def test_gaussian_noise_never_realises_more_than_is_claimed(epsilon, delta):
+    for protocol in ("CN", "AA"):
+        law = calibrate("gaussian", epsilon, Query(3, 9, protocol, 4), delta=delta)
+        assert (1 - 1e-4) * epsilon <= law.epsilon_realised <= epsilon
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian", "none"])
+def test_a_calibration_is_refused_where_there_is_no_choice_of_one(mechanism):
+    delta = 1e-6 if mechanism == "gaussian" else None
+    assert calibrate(mechanism, 1.0, Query(2, 5), delta=delta).calibration == ""
+    for word in CALIBRATIONS:
+        with pytest.raises(InvalidPrivacyError, match=f"must be left out for {mechanism}"):
+            calibrate(mechanism, 1.0, Query(2, 5), word, delta=delta)
+
+
 def test_gaussian_noise_that_needs_no_epsilon_costs_none():
     assert gaussian_epsilon(1e7, 1e-6) == 0
 

@@ -14,10 +14,11 @@ from scipy import stats
 
 import p0sim as p0
 from p0sim.linkpred import embeddings
-from p0sim.linkpred.embeddings import embedding_protocol, node2vec, read_vectors
+from p0sim.linkpred.embeddings import embedding_protocol, node2vec
 from p0sim.linkpred.graphs import as_graph
 from p0sim.linkpred.random_walks import biased_walks
 from p0sim.linkpred.scores import score
+from p0sim.linkpred.vector_files import read_vectors
 from tests.oracles.refusals import refusal
 
 
@@ -90,6 +91,10 @@ def test_vectors_are_read_in_the_order_of_the_graph(header, tmp_path):
         ("0 1\n1\n2 3\n", "in line 2"),
         ("0 1\n1 2\n2 3\n7 4\n", "got '7'"),
         ("", "got none of 0 in"),
+        ("4 2\n0 1 5\n1 2 5\n2 3 5\n", "must hold 4 vectors, as its first line says; got 3"),
+        ("3 2\n0 1 5\n0 2 5\n2 3 5\n", "got another of 0 in line 3"),
+        ("3 2\n0 1 5\n1 2\n2 3 5\n", "must be 2 finite numbers"),
+        ("0,1,5\n1,2,5\n2,3,5\n", "separated by blanks; got commas in line 1"),
     ],
 )
 def test_broken_vector_files_are_refused_with_their_line(text, words, tmp_path):

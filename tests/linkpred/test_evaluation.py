@@ -71,3 +71,11 @@ def test_the_reference_mean_is_never_below_the_standard_one():
 def test_more_hits_than_relevant_candidates_are_refused():
     with pytest.raises(InvalidParametersError, match="n_relevant must be positive"):
         average_precision([1, 1], 1)
+
+
+def test_the_published_mean_may_be_below_the_standard_one_where_the_first_300_have_less():
+    """On the same queries it is not: a list with its hit in second place scores 1/2 either way."""
+    poor, good = [False, True], [True, False]
+    hits, relevant = [poor] * 300 + [good] * 300, [1] * 600
+    assert map_reference(hits) == 0.5 < map_standard(hits, relevant) == 0.75
+    assert map_reference(hits[:300]) >= map_standard(hits[:300], relevant[:300])

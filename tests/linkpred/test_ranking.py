@@ -122,6 +122,47 @@ def test_a_sensitivity_set_by_hand_is_for_studies_and_marked():
         recommend(star_with_paths(), "q", 2, **given)
 
 
+def test_with_a_sensitivity_by_hand_the_statement_tells_what_is_realised():
+    """By hand, for AA: sigma from the false D, each draw at most (1 + D_true/(1 + D))^sigma."""
+    wrong, k = 0.0001, 2
+    sigma = 1 / (k * math.log((2 * wrong + 1) / (wrong + 1)))
+    realised = k * sigma * math.log(1 + (1 / math.log(2)) / (1 + wrong))
+    found = recommend(star_with_paths(), "q", k, "AA", sensitivity=wrong, rng=rng())
+    assert found.epsilon_realised == pytest.approx(realised)
+    assert not found.bounds
+    assert f"these draws realise epsilon = {realised:.6g}," in found.statement
+    assert "each calibration" not in found.statement
+    unknown = recommend(star_with_paths(), "q", k, "katz", sensitivity=wrong, rng=rng())
+    assert "no bound on the epsilon of these draws" in unknown.statement
+    assert "declared" not in unknown.statement
+
+
+def test_a_mechanism_without_a_choice_of_calibration_records_and_says_none(file):
+    graph = p0.read_graph(file)
+    noisy = recommend(graph, "q", 2, mechanism="laplace")
+    assert "calibration" not in noisy.statement
+    recommend(graph, "q", 2)
+    entries = read_ledger(file.with_name("friends.csv.ledger")).entries
+    assert [entry.get("calibration") for entry in entries] == [None, "sharp"]
+    with pytest.raises(InvalidPrivacyError, match="calibration must be left out for laplace"):
+        recommend(graph, "q", 2, mechanism="laplace", calibration="paper")
+
+
+def test_a_list_that_no_ledger_holds_says_so(tmp_path, file):
+    assert "Nothing was recorded" in recommend(star_with_paths(), "q", 2).statement
+    for kept in (
+        recommend(star_with_paths(), "q", 2, ledger=tmp_path / "mine"),
+        recommend(p0.read_graph(file), "q", 2),
+        recommend(star_with_paths(), "q", 2, rng=rng()),
+    ):
+        assert "Nothing was recorded" not in kept.statement
+
+
+def test_a_node_that_is_joined_to_all_others_has_no_candidates():
+    with pytest.raises(InvalidParametersError, match=r"node must have a candidate.*all 3 others"):
+        recommend(nx.star_graph(3), "0", 1)
+
+
 def test_what_a_list_costs_stands_in_the_ledger_beside_the_file(file):
     graph = p0.read_graph(file)
     recommend(graph, "q", 2, epsilon="0.2", budget="1")
