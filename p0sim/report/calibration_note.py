@@ -11,15 +11,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
 from p0sim.report.grid import Grid, Heading, Line
 from p0sim.report.material import Material
-from p0sim.report.mechanisms import joined
-from p0sim.report.precision import DASH, digits_of
+from p0sim.report.precision import DASH, HUGE, MOST_PLACES, digits_of, in_powers
 from p0sim.report.quantities import REALISED, Quantity, quantities_of
-from p0sim.report.selection import TARGET, factors_of, labelled, level_texts, levels_of, varying
+from p0sim.report.selection import TARGET, factors_of, labelled, level_texts, varying
 from p0sim.report.tables import PaperTable
 
 # Factors over which a line averages.
@@ -31,7 +29,6 @@ PUBLISHED = 0.1
 HEADINGS = ("epsilon claimed", "epsilon realised")
 # Twice its Monte Carlo standard error tells a difference from 0.
 SURE = 2.0
-MOST_DECIMALS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +74,7 @@ def private_lines(material: Material, result: Quantity) -> pd.DataFrame:
     -------
     DataFrame
         name, method, epsilon, least, most (realised), value, mcse, gap, gap_mcse, told (cells whose
-        difference is more than twice its MCSE), first (cells where no other honest method of the
-        same epsilon does better), cells.
+        difference is more than twice its MCSE), cells.
     """
     cells = per_cell(material, result)
     if cells.empty:
@@ -86,7 +82,6 @@ def private_lines(material: Material, result: Quantity) -> pd.DataFrame:
     names = [name for name in factors_of(material.cells) if name not in (*OF_DATA, "epsilon")]
     cells = cells.assign(
         name=named(cells, ["method", *varying(cells, names)], material),
-        first=first_of(cells, material, result),
         told=(cells["gap"].abs() > SURE * cells["gap_mcse"]) & (cells["gap"] != 0),
     )
     groups = cells.groupby(["method", "name", "epsilon"], sort=False, observed=True)
@@ -98,7 +93,6 @@ def private_lines(material: Material, result: Quantity) -> pd.DataFrame:
         gap=("gap", "mean"),
         gap_mcse=("gap_mcse", "mean"),
         told=("told", "sum"),
-        first=("first", "sum"),
         cells=("value", "size"),
     )
     place = {name: i for i, name in enumerate(dict.fromkeys(cells["name"]))}
@@ -134,14 +128,6 @@ def named(cells: pd.DataFrame, keys: list[str], material: Material) -> pd.Series
     for more in parts[1:]:
         text = text + ", " + more
     return text
-
-
-def first_of(cells: pd.DataFrame, material: Material, result: Quantity) -> pd.Series:
-    """Whether no other honest method does better at the same epsilon on the same data."""
-    honest = ~cells["method"].isin(by_hand(material))
-    size = cells["value"].where(honest) * (-1 if result.lower_is_better else 1)
-    data = [cells[name] for name in (*OF_DATA, "epsilon") if name in cells]
-    return size == size.groupby(data, observed=True).transform("max")
 
 
 def by_hand(material: Material) -> list[str]:
@@ -189,7 +175,6 @@ class Row:
     gap: float
     gap_mcse: float
     told: int
-    first: int
     cells: int
 
 
@@ -205,7 +190,7 @@ def cells_of(row: Row) -> tuple[str, ...]:
         span(row.least, row.most),
         with_error(row.value, row.mcse),
         with_error(row.gap, row.gap_mcse, sign="+"),
-        f"{row.told} of {row.cells}",
+        DASH if math.isnan(row.gap_mcse) else f"{row.told} of {row.cells}",
     )
 
 
@@ -229,15 +214,17 @@ def with_error(value: float, mcse: float, sign: str = "") -> str:
     Examples
     --------
     >>> with_error(0.12345, 0.0021), with_error(0.02, 0.003, "+"), with_error(1.5, math.nan)
-    ('0.123 (0.002)', '+0.020 (0.003)', '1.5000 (–)')
+    ('0.123 (0.002)', '+0.020 (0.003)', '1.5 (–)')
     """
     if math.isnan(value):
         return DASH
-    known = np.isfinite(mcse) and mcse > 0
-    places = min(max(digits_of(mcse), 0), MOST_DECIMALS) if known else MOST_DECIMALS
-    error = DASH if math.isnan(mcse) else f"{mcse:.{places}f}"
+    if not mcse > 0:
+        return f"{value:{sign}.3g} ({DASH if math.isnan(mcse) else '0'})"
+    places = max(digits_of(mcse), 0)
+    if places > MOST_PLACES or abs(value) >= HUGE:
+        return f"{in_powers(value, places, sign)} ({mcse:.1g})"
     # adding zero turns a rounded -0.0 into 0.0
-    return f"{round(value, places) + 0.0:{sign}.{places}f} ({error})"
+    return f"{round(value, places) + 0.0:{sign}.{places}f} ({mcse:.{places}f})"
 
 
 def sentences_of(lines: pd.DataFrame, material: Material, result: Quantity) -> tuple[str, ...]:
@@ -251,7 +238,6 @@ def sentences_of(lines: pd.DataFrame, material: Material, result: Quantity) -> t
         "one claimed epsilon realise different ones, and their comparison depends on that.",
         *realised_sentences(honest),
         uniform_sentence(there, material, result, published),
-        first_sentence(there, material, result, published),
         by_hand_sentence(
             [row for row in records(lines) if row.method in unproved and row.epsilon == published]
         ),
@@ -272,9 +258,13 @@ def realised_sentences(rows: list[Row]) -> list[str]:
 
 def uniform_sentence(rows: list[Row], material: Material, result: Quantity, epsilon: float) -> str:
     """Which methods cannot be told from a uniform draw, and which can."""
+    drawn = uniform_value(material, result, epsilon)
+    said = f"At epsilon = {epsilon:g} a uniform draw has a mean {result.label} of {drawn}"
+    rows = [row for row in rows if not math.isnan(row.gap)]
+    if all(math.isnan(row.gap_mcse) for row in rows):
+        return f"{said}. Without a Monte Carlo standard error no method can be told from it."
     alike = [row for row in rows if abs(row.gap) <= SURE * row.gap_mcse]
     apart = [row for row in rows if abs(row.gap) > SURE * row.gap_mcse]
-    drawn = uniform_value(material, result, epsilon)
     parts = [
         f"{words}: "
         + "; ".join(f"{r.name}, {with_error(r.gap, r.gap_mcse, sign='+')}" for r in found)
@@ -284,10 +274,8 @@ def uniform_sentence(rows: list[Row], material: Material, result: Quantity, epsi
         )
         if found
     ]
-    return (
-        f"At epsilon = {epsilon:g} a uniform draw has a mean {result.label} of {drawn} over the "
-        f"cells. {'. '.join(parts)} (difference and its Monte Carlo standard error)."
-    )
+    told = ". ".join(parts)
+    return f"{said} over the cells. {told} (difference and its Monte Carlo standard error)."
 
 
 def uniform_value(material: Material, result: Quantity, epsilon: float) -> str:
@@ -300,22 +288,6 @@ def uniform_value(material: Material, result: Quantity, epsilon: float) -> str:
         & (rows["epsilon"] == epsilon)
     ]
     return with_error(float(mine["value"].mean()), float(mine["mcse"].mean()))
-
-
-def first_sentence(rows: list[Row], material: Material, result: Quantity, epsilon: float) -> str:
-    """In how many cells each method is the best."""
-    leading = [row for row in sorted(rows, key=lambda row: -row.first) if row.first]
-    if len(rows) < 2 or not leading:
-        return ""
-    counted = [f"{row.name} in {row.first}" for row in leading]
-    total = max(row.cells for row in rows)
-    data = [name for name in OF_DATA if name in material.cells]
-    over = [name for name in data if len(levels_of(material.cells, name)) > 1]
-    where = f" ({joined(over)})" if over else ""
-    return (
-        f"The {'lowest' if result.lower_is_better else 'highest'} {result.label} of the private "
-        f"methods at epsilon = {epsilon:g} has {joined(counted)} of {total} cells{where}."
-    )
 
 
 def by_hand_sentence(rows: list[Row]) -> str:

@@ -12,15 +12,16 @@ from p0sim.columns import WHOLE_FIT
 from p0sim.errors import InvalidStudyError
 from p0sim.report.estimands import SINGLE_PARAMETER, leading, names_in
 from p0sim.report.precision import MCSE_SUFFIX, measure_of
-from p0sim.report.selection import TARGET, factors_of, level_texts, select, varying
+from p0sim.report.selection import TARGET, factors_of, labelled, level_texts, select, varying
 
 STATISTICS = ["value", "mcse", "n_used"]
 # More parameters a cell than anybody reads line by line.
 MANY = 30
 # Of any kind, beyond these nobody reads at all.
 MOST_LINES = 50
-# Lines of a table of means.
-MOST_MEANS = 120
+# Estimands that a note names.
+MOST_NAMED = 6
+ROUNDING = 1e-12
 
 
 def chosen_rows(performance: pd.DataFrame, where: Mapping[str, object] | None) -> pd.DataFrame:
@@ -54,7 +55,7 @@ def leading_of_many(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def left_out_sentence(chosen: pd.DataFrame, shown: pd.DataFrame) -> str:
-    """Which estimands a table has no lines for."""
+    """Which estimands a table has no lines for, and how to see them."""
     asked, there = names_in(chosen), set(names_in(shown))
     gone = [name for name in asked if name not in there]
     if not gone:
@@ -62,7 +63,17 @@ def left_out_sentence(chosen: pd.DataFrame, shown: pd.DataFrame) -> str:
     of_singles = {name for name in asked if re.fullmatch(SINGLE_PARAMETER, name)}
     if set(gone) == of_singles:
         return "Single parameters are left out."
-    return f"{len(gone)} of {len(asked)} estimands are left out."
+    more = ", ..." if len(gone) > MOST_NAMED else ""
+    return (
+        f"{len(gone)} of {len(asked)} estimands are left out; --where estimand=NAME shows one of "
+        f"them: {', '.join(gone[:MOST_NAMED])}{more}."
+    )
+
+
+def estimand_sentence(targets: pd.DataFrame, labels: Mapping[str, str] | None) -> str:
+    """What is estimated, where a table says so nowhere else."""
+    names = names_in(targets)
+    return f"Estimand: {labelled(names[0], labels)}." if len(names) == 1 else ""
 
 
 def table_entries(
@@ -85,7 +96,11 @@ def table_entries(
 def rows_of(performance: pd.DataFrame, field: str) -> pd.DataFrame:
     """What a name in a template says of every target: a measure, or its Monte Carlo error."""
     rows = performance[performance["measure"] == measure_of(field)]
-    return rows.assign(value=rows["mcse"]) if field.endswith(MCSE_SUFFIX) else rows
+    if not field.endswith(MCSE_SUFFIX):
+        return rows
+    # numbers that are all the same have an error of some rounding, which says nothing
+    by_rounding = rows["mcse"] <= ROUNDING * rows["value"].abs()
+    return rows.assign(value=rows["mcse"].mask(by_rounding, 0.0))
 
 
 def layout_of_means(targets: pd.DataFrame) -> tuple[list[str], list[str], list[str]]:
@@ -102,18 +117,6 @@ def layout_of_means(targets: pd.DataFrame) -> tuple[list[str], list[str], list[s
     cols += varying(targets, ["method"])
     groups = varying(targets, ["estimand"])
     return rows or groups or ["estimand"], cols, groups if rows else []
-
-
-def leading_means(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of the first estimands, as many as leave the table readable, at least one.
-
-    Lines are counted by the levels of the factors that `layout_of_means` puts into rows.
-    """
-    down, _, _ = layout_of_means(rows)
-    factors = [name for name in down if name != "estimand"]
-    lines = len(rows.drop_duplicates(factors)) if factors else 1
-    few = names_in(rows)[: max(1, MOST_MEANS // lines)]
-    return rows[rows["estimand"].isin([*few, WHOLE_FIT])]
 
 
 def layout(

@@ -8,6 +8,7 @@ from typing import Any
 
 from p0sim.columns import FACTORS
 from p0sim.report.material import Material
+from p0sim.report.quantities import quantities_of
 from p0sim.report.selection import factors_of, labelled, levels_of
 
 TRUTHS = {
@@ -86,7 +87,7 @@ def factors_sentence(material: Material) -> str:
     crossed = ", fully crossed" if many else ""
     how = f"{crossed}: {grid} cells" if grid == len(cells) else f": {len(cells)} cells"
     named = [
-        f"{labelled(name, material.labels)} ({meaning_phrase(name)}{', '.join(levels[name])})"
+        f"{labelled(name, material.labels)} ({meaning_of(name, material)}{', '.join(levels[name])})"
         for name in moving
     ]
     holes = "" if grid == len(cells) else f" of the {grid} combinations"
@@ -106,6 +107,12 @@ def fixed_sentence(material: Material) -> str:
     if q and "q" not in levels:
         fixed.append(f"q = {q}")
     return f"Fixed: {', '.join(fixed)}." if fixed else ""
+
+
+def meaning_of(name: str, material: Material) -> str:
+    """What a known factor is in a study; epsilon is that of each list where lists are drawn."""
+    of_lists = name == "epsilon" and quantities_of(material.identity)
+    return "privacy loss of each list: " if of_lists else meaning_phrase(name)
 
 
 def meaning_phrase(name: str) -> str:

@@ -19,6 +19,7 @@ from p0sim.report.embedding import Picture, picture_of, png_of
 from p0sim.report.estimands import Chosen, few_estimands
 from p0sim.report.freshness import forget, remember
 from p0sim.report.gallery import Drawing, Exhibit, exhibits
+from p0sim.report.growth_note import growth_sentences
 from p0sim.report.material import FILES, RECORD, Material, read_material, write_material
 from p0sim.report.mechanisms import own_experiment
 from p0sim.report.methods_text import methods_paragraphs
@@ -49,6 +50,8 @@ DATA = {
 MOST_REASONS = 40
 # Tables with more columns are printed across the page.
 WIDE = 7
+# Pipe tables with more are unreadable: their text stands in a block of code.
+WIDEST = 8
 
 
 Spread: TypeAlias = Callable[..., Iterable[Picture]]
@@ -185,6 +188,7 @@ def page_text(material: Material, table: PaperTable, shown: Sequence[Shown], cho
             calibration=calibration_part(material),
             estimands=chosen.shown,
             results=results_of(material),
+            growth=growth_sentences(material),
             n_left_out=chosen.n_left_out,
             whole_fits_alone=fits_in(material.performance) and not chosen.shown,
             why_no_figure=why_no_figure(material),
@@ -227,10 +231,15 @@ def readme_text(material: Material, table: PaperTable, kinds: Sequence[str]) -> 
     return (
         environment()
         .get_template("readme.md.j2")
-        .render(
-            **words_of(material), table=table.to_markdown().rstrip(), kinds=kinds, titles=TITLES
-        )
+        .render(**words_of(material), table=readme_table(table), kinds=kinds, titles=TITLES)
     )
+
+
+def readme_table(table: PaperTable) -> str:
+    """A table for code hosts, in panels where it is wide."""
+    if len(table.grid.columns) <= WIDEST:
+        return table.to_markdown().rstrip()
+    return f"```text\n{table.to_text()}\n```"
 
 
 def environment() -> Environment:

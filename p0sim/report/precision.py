@@ -3,10 +3,12 @@
 The rule: a measure is printed in one table with the decimals of the first significant digit of
 its median Monte Carlo standard error there, at most two. A measure that is neither a share nor a
 percentage may have more, up to four, where its median size in the table needs them to show two
-significant digits; a mean may have them anyway. A cell whose own error is more than ten times
-coarser prints fewer. A share of exactly 0 or 1 is printed as 0 or 100, and only such a share: any
-other gets the decimals that tell it from them. A p value, which has no Monte Carlo error, has three
-decimals or is "<0.001". A difference shows its sign.
+significant digits. A cell whose own error is more than ten times coarser prints fewer. A mean shows
+at least the first digit of its own error; without one it has three significant digits, and where
+its error is exactly 0, two. Means beyond a million, and tiny ones, are written as 1.2e+07. An
+error is printed as 0 if it is 0, and only then. A share of exactly 0 or 1 is printed as 0 or 100,
+and only such a share: any other gets the decimals that tell it from them. A p value, which has no
+Monte Carlo error, has three decimals or is "<0.001". A difference shows its sign.
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ DASH = "–"
 MCSE_SUFFIX = "_mcse"
 # Numbers on scales of their own, which deserve whatever digits their errors leave.
 MEANS = ("mean", "mean_diff")
+# beyond these a number is written as 1.2e+07
+HUGE, MOST_PLACES = 1e6, 6
 
 
 def measure_of(field: str) -> str:
@@ -101,8 +105,6 @@ def most_decimals(measure: str, values: FloatVector) -> int:
     >>> most_decimals("ci_width", np.array([0.0412, 0.05])), most_decimals("coverage", np.ones(1))
     (3, 2)
     """
-    if measure_of(measure) in MEANS:
-        return MAX_DECIMALS_OF_NUMBERS
     sizes = np.abs(values[np.isfinite(values)])
     middle = float(np.median(sizes)) if sizes.size else 0.0
     plain = measure not in MEASURES or MEASURES[measure].kind == "number"
@@ -140,6 +142,10 @@ def printed(measure: str, value: float, places: int) -> str:
     """
     if math.isnan(value):
         return DASH
+    if measure.endswith(MCSE_SUFFIX) and value == 0:
+        return "0"
+    if measure_of(measure) in MEANS and (abs(value) >= HUGE or places > MOST_PLACES):
+        return in_powers(value, places, "+" if is_difference(measure) else "")
     if is_p_value(measure):
         small = f"<{SMALLEST_P_VALUE:.{DECIMALS_OF_P_VALUES}f}"
         return small if value < SMALLEST_P_VALUE else f"{value:.{places}f}"
@@ -168,8 +174,52 @@ def places_of(measure: str, rows: pd.DataFrame) -> list[int]:
             digits_of(value) if tiny else DECIMALS_OF_P_VALUES
             for value, tiny in zip(values.tolist(), small, strict=True)
         ]
-    most = most_decimals(measure, values)
-    return decimals(printed_mcse(measure, rows), most)
+    mcse = printed_mcse(measure, rows)
+    if measure_of(measure) in MEANS:
+        return places_of_means(values, mcse)
+    places = decimals(mcse, most_decimals(measure, values))
+    if not measure.endswith(MCSE_SUFFIX):
+        return places
+    return [
+        max(digits, digits_of(own)) if own > 0 else digits
+        for digits, own in zip(places, (values * scale_of(measure)).tolist(), strict=True)
+    ]
+
+
+def places_of_means(values: FloatVector, mcse: FloatVector) -> list[int]:
+    """Decimals of means, or of their errors, in one table.
+
+    Examples
+    --------
+    >>> places_of_means(np.array([0.07, 0.5, 2.9e-5]), np.array([0.0004, 0.02, 0.0]))
+    [4, 2, 6]
+    >>> places_of_means(np.array([0.0712, 46.5]), np.array([np.nan, np.nan]))
+    [4, 1]
+    """
+    has_errors = bool((mcse > 0).any())
+    common = decimals(mcse, MAX_DECIMALS_OF_NUMBERS) if has_errors else [0] * len(mcse)
+    without = 1 if has_errors else 2
+    return [
+        max(digits, digits_of(own) if own > 0 else significant(value) + without)
+        for digits, own, value in zip(common, mcse.tolist(), values.tolist(), strict=True)
+    ]
+
+
+def significant(value: float) -> int:
+    """Decimals of the first significant digit, 0 where there is none."""
+    return digits_of(abs(value)) if value and math.isfinite(value) else 0
+
+
+def in_powers(value: float, places: int, sign: str = "") -> str:
+    """A number as 1.2e+07, with the digits that so many decimals would show, at most six.
+
+    Examples
+    --------
+    >>> in_powers(2.91e-9, 10), in_powers(12345678.9, 0)
+    ('2.9e-09', '1.23457e+07')
+    """
+    digits = min(max(places - significant(value) + 1, 1), 6)
+    return f"{value:{sign}.{digits}g}"
 
 
 def places_by_estimand(measure: str, rows: pd.DataFrame) -> list[int]:

@@ -56,7 +56,8 @@ QUANTITIES: Mapping[str, tuple[Quantity, ...]] = MappingProxyType(
                 "map_reference",
                 "MAP as published",
                 "what the published study computed: of the first 300 query nodes those with a hit, "
-                "divided by the hits; larger by construction",
+                "divided by the hits; on the same query nodes at least MAP, but the first 300 may "
+                "have less than all of them",
             ),
             Quantity(
                 "queries_used",

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import re
-import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from p0sim.errors import InvalidStudyError
+from p0sim.columns import WHOLE_FIT
+from p0sim.report.estimands import names_in
 from p0sim.report.grid import Grid, Heading, Line
 from p0sim.report.latex_table import LATEX_WIDTH, as_latex
 from p0sim.report.layout import (
     chosen_rows,
+    estimand_sentence,
     layout,
     layout_of_means,
-    leading_means,
     left_out_sentence,
     ordered_keys,
     require_told_apart,
@@ -38,26 +38,22 @@ from p0sim.report.notes import (
 from p0sim.report.precision import (
     DASH,
     cell_texts,
-    measure_of,
     places_by_estimand,
     places_of,
     printed_frame,
 )
 from p0sim.report.renderings import as_html, as_markdown, as_text
-from p0sim.report.selection import has_means_alone, has_value, labelled, level_texts
+from p0sim.report.selection import has_means_alone, labelled, level_texts
+from p0sim.report.template import default_cell, measures_in
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
-CELL = "{coverage} ({ci_width}) [{fail_rate}]"
-# of numbers without intervals, and of those without even a truth
-CELL_OF_ERRORS = "{bias} ({rmse}) [{fail_rate}]"
-CELL_OF_MEANS = "{mean} ({mean_mcse})"
-# of studies that estimate no contrasts
-CELL_OF_FITS = "{sup_error_median} [{fail_rate}]"
 # Levels that speak for themselves: "paper", not "method = paper".
 PLAIN = {"method", "estimand"}
 TEXT_WIDTH = 100
+# Lines of a table of means: more estimands only where there is room.
+MOST_TEXT = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +140,8 @@ def paper_table(
         `p0sim.report.layout.layout_of_means` where nothing has a truth; where a cell has
         more than 30 single parameters and anything else, pools or contrasts,
         the parameters are left out, and of more than 50 estimands those beyond the
-        first 50 of a cell. A factor stands for its rule where the
+        first 50 of a cell. Of means the first estimand is shown, and further ones while the
+        text has less than 60 lines. A factor stands for its rule where the
         frame has one.
     cell : str, optional
         Template over names of measures, without formats; a name with _mcse behind
@@ -191,16 +188,50 @@ def paper_table(
     --------  -----------
     """
     cell = default_cell(performance) if cell is None else cell
+    chosen, asked = chosen_rows(performance, where), rows or "estimand" in (where or {})
+
+    def of(shown: pd.DataFrame) -> PaperTable:
+        return _laid_out(performance, chosen, shown, cell, (rows, cols, group_rows), note, labels)
+
+    if asked:
+        return of(chosen)
+    if has_means_alone(performance):
+        return _leading_means(chosen, of)
+    return of(without_many(chosen, measures_in(cell, performance)))
+
+
+def _leading_means(chosen: pd.DataFrame, of: Callable[[pd.DataFrame], PaperTable]) -> PaperTable:
+    """The first estimand, and further ones while the text is short enough to be read."""
+    names = names_in(chosen)
+    table = of(_of_estimands(chosen, names[:1]))
+    for last in range(2, len(names) + 1):
+        longer = of(_of_estimands(chosen, names[:last]))
+        if longer.to_text().count("\n") >= MOST_TEXT:
+            break
+        table = longer
+    return table
+
+
+def _of_estimands(rows: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    return rows[rows["estimand"].isin([*names, WHOLE_FIT])]
+
+
+def _laid_out(
+    performance: pd.DataFrame,
+    chosen: pd.DataFrame,
+    shown: pd.DataFrame,
+    cell: str,
+    shape: tuple[Sequence[str] | None, Sequence[str] | None, Sequence[str] | None],
+    note: str | None,
+    labels: Mapping[str, str] | None,
+) -> PaperTable:
+    """The table of the rows shown, which are some of those chosen."""
     measures = measures_in(cell, performance)
-    chosen = chosen_rows(performance, where)
-    of_means = has_means_alone(performance)
-    asked = rows or "estimand" in (where or {})
-    fewer = leading_means(chosen) if of_means else without_many(chosen, measures)
-    shown = chosen if asked else fewer
     targets, measured = table_entries(shown, measures)
-    if of_means and not (rows or cols or group_rows):
-        rows, cols, group_rows = layout_of_means(targets)
-    rows, cols, groups = layout(targets, rows, cols, group_rows)
+    of_means = has_means_alone(performance)
+    if of_means and not any(shape):
+        shape = layout_of_means(targets)
+    rows, cols, groups = layout(targets, *shape)
     keys = [*groups, *rows, *cols]
     require_told_apart(targets, keys)
     levels = pd.DataFrame({name: level_texts(targets, name) for name in keys})
@@ -211,6 +242,7 @@ def paper_table(
         levels.map(lambda text: labelled(text, labels)), targets, measured, places
     )
     remarks = [
+        estimand_sentence(targets, labels) if of_means and "estimand" not in keys else "",
         comparison_sentence(performance, measures, labels),
         left_out_sentence(chosen, shown),
         truth_sentence(performance, measures),
@@ -218,44 +250,6 @@ def paper_table(
     said = note_of(cell, targets, measured, keys, labels, remarks) if note is None else note
     grid = grid_of(levels, texts, (rows, cols, groups), cell, said, labels)
     return PaperTable(frame.rename(columns=dict(labels or {})), with_digits_aligned(grid))
-
-
-def default_cell(performance: pd.DataFrame) -> str:
-    """The paper's cell, or what else can be said where nothing has an interval, or a truth."""
-    there = set(performance["measure"])
-    if has_means_alone(performance):
-        return CELL_OF_MEANS + " [{fail_rate}]" * bool((performance["n_failed"] > 0).any())
-    if not has_value(performance, "coverage") and has_value(performance, "bias"):
-        return CELL_OF_ERRORS
-    if "coverage" in there:
-        return CELL
-    return CELL_OF_FITS if {"sup_error_median", "fail_rate"} <= there else "{fail_rate}"
-
-
-def measures_in(cell: str, performance: pd.DataFrame) -> list[str]:
-    """Names in a template, each of them a measure of the frame."""
-    fields = fields_in(cell)
-    known = list(dict.fromkeys(performance["measure"]))
-    for name in fields:
-        if measure_of(name) not in known:
-            raise InvalidStudyError(f"cell must name measures ({', '.join(known)}); got {name!r}")
-    if not fields:
-        raise InvalidStudyError(f"cell must name a measure, as in {CELL!r}; got {cell!r}")
-    return list(dict.fromkeys(fields))
-
-
-def fields_in(cell: str) -> list[str]:
-    """Names between the braces of a template, which must stand there alone."""
-    try:
-        parts = list(string.Formatter().parse(cell))
-    except ValueError as problem:
-        raise InvalidStudyError(f"cell must be a template; got {cell!r}: {problem}") from None
-    if any(spec or conversion for _, _, spec, conversion in parts):
-        raise InvalidStudyError(
-            "cell must name measures without a format, as decimals follow the Monte Carlo error; "
-            f"got {cell!r}"
-        )
-    return [name for _, name, _, _ in parts if name is not None]
 
 
 def grid_of(

@@ -75,3 +75,32 @@ def means_material(**changes):
     material = material_of(*study, identity=IDENTITY, labels=LABELS, copies={})
     measured = performance(*study, reference="uniform")
     return replace(material, **{"performance": measured, "reference": "uniform", **changes})
+
+
+def growing_material(sizes=(100, 200, 400), epsilons=(1.0, 10.0), reps=8, seed=20240601):
+    """Of the latent space: the loss falls with n without noise and at epsilon = 10 alone."""
+    rng = np.random.default_rng(seed)
+    grid = list(product(sizes, epsilons))
+    cells = pd.DataFrame([{"n": n, "n_rule": str(n), "epsilon": e, "epsilon_rule": str(e)}
+                          for n, e in grid])  # fmt: skip
+    cells.insert(0, "cell", [f"c{i:02d}" for i in range(len(cells))])
+    cells = cells.assign(target_reps=reps)
+    keys = list(product(cells.itertuples(), ("sharp", "uniform", "nonprivate"), range(1, reps + 1)))
+    replicates = pd.DataFrame(
+        [{"cell": cell.cell, "method": method, "rep": rep} for cell, method, rep in keys]
+    ).assign(status="ok", reason="", sup_error=np.nan)
+    still = {(m, e) for m in ("sharp", "uniform") for e in epsilons} - {("sharp", 10.0)}
+    losses = [
+        0.24 * (1 if (method, cell.epsilon) in still else 10 / np.sqrt(cell.n))
+        + 0.004 * rng.normal()
+        for cell, method, _ in keys
+    ]
+    missing = dict.fromkeys(("std_error", "lower", "upper", "true_value", "z"), np.nan)
+    estimates = replicates[["cell", "method", "rep"]].assign(
+        estimand="loss", estimate=losses, **missing
+    )
+    methods = {name: IDENTITY["methods"][name] for name in ("sharp", "uniform", "nonprivate")}
+    identity = {**IDENTITY, "experiment": "latent_space", "methods": methods}
+    study = (cells, replicates, estimates)
+    material = material_of(*study, identity=identity, labels={}, copies={})
+    return replace(material, performance=performance(*study), reference="uniform")

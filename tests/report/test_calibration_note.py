@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ import pytest
 from p0sim.report.calibration_note import calibration_note, private_lines
 from p0sim.report.quantities import QUANTITIES
 from tests.report.fake_material import fake_material
-from tests.report.fake_means import IDENTITY, SPEC, means_material
+from tests.report.fake_means import means_material
 
 MAP = QUANTITIES["link_prediction"][0]
 
@@ -80,9 +81,11 @@ def test_methods_by_hand_are_not_among_those_compared(note):
     assert not any("Published" in text for text in note.sentences[:-1])
 
 
-def test_the_best_of_several_private_methods_is_counted_by_cells():
-    methods = dict(IDENTITY["methods"])
-    methods["published"] = {**SPEC, "calibration": "paper"}
-    honest = means_material(identity={**IDENTITY, "methods": methods})
-    said = " ".join(calibration_note(honest).sentences)
-    assert "epsilon = 0.1 has Published, not private in 4 of 4 cells (dataset and protocol)" in said
+def test_without_an_error_nothing_is_told_apart_and_no_sentence_breaks(material):
+    """As after one replicate. No winner is named by counting cells, here or elsewhere."""
+    single = material.performance.assign(mcse=math.nan)
+    note = calibration_note(replace(material, performance=single))
+    said = " ".join(note.sentences)
+    assert "Without a Monte Carlo standard error no method can be told from it." in said
+    assert "over the cells" not in said and "highest" not in said
+    assert {line.cells[-1] for line in note.table.grid.lines} == {"–"}

@@ -63,7 +63,7 @@ def test_a_report_of_hundreds_of_estimands_has_five_panels_and_says_so(tmp_path,
     page = Reader(write_report(material_with(SINGLES), tmp_path).read_text("utf-8"))
     assert max(panels) <= 5
     assert "394 others are left out; p0sim plot DIR KIND --where estimand=..." in page.text
-    assert "349 of 399 estimands are left out." in page.text
+    assert "349 of 399 estimands are left out;" in page.text
 
 
 def test_a_table_of_fifty_estimands_is_whole():

@@ -29,12 +29,14 @@ def test_data_are_graphs_splits_queries_and_scores(paragraphs):
     assert "in at least one triangle of the full graph" in said
     assert "Candidates were scored by CN, the number of common neighbours; AA" in said
     assert "fully crossed: 12 cells" in said
+    assert "epsilon (privacy loss of each list: 0.1, 1.0, 10.0)" in said
     assert "p0 model" not in said
 
 
 def test_estimands_are_named_as_tables_name_them_and_have_no_truth(paragraphs):
     said = paragraphs["Estimands"]
     assert said.startswith("MAP (map): mean average precision")
+    assert "larger by construction" not in said
     assert "mean over 10 draws" in said
     assert "None has a true value" in said
     assert "gamma" not in said

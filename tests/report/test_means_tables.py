@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 
 from p0sim.performance.summarise import performance
-from p0sim.report.layout import MOST_MEANS
+from p0sim.report.page import readme_table
 from p0sim.report.precision import cell_texts, places_by_estimand
-from p0sim.report.tables import CELL, CELL_OF_ERRORS, default_cell, paper_table
-from tests.report.fake_means import LABELS, means_cells, means_study
+from p0sim.report.tables import MOST_TEXT, paper_table
+from p0sim.report.template import CELL, CELL_OF_ERRORS, default_cell
+from tests.report.fake_means import LABELS, means_study
 
 
 @pytest.fixture(scope="module")
@@ -104,13 +105,60 @@ def test_each_estimand_has_digits_of_its_own():
     ]
 
 
-def test_a_study_of_many_lines_shows_its_first_estimands_and_says_so():
-    grid = {"epsilons": tuple(range(1, 31)), "reps": 2}
-    cells, replicates, estimates = means_study(**grid)
-    table = paper_table(performance(cells, replicates, estimates)).grid
-    assert table.row_names == ("dataset", "epsilon")
-    assert len(table.lines) == MOST_MEANS == 2 * len(means_cells(grid["epsilons"])) / 2
-    assert "1 of 3 estimands are left out" in table.note
+def test_a_study_of_many_lines_shows_its_first_estimand_and_says_how_to_see_the_others():
+    table = paper_table(performance(*means_study(epsilons=tuple(range(1, 31)), reps=2)))
+    assert table.grid.row_names == ("dataset", "epsilon")
+    assert len(table.grid.lines) == 2 * 30
+    note = table.grid.note
+    assert "Estimand: map." in note
+    assert (
+        "2 of 3 estimands are left out; --where estimand=NAME shows one of them: queries_used, "
+        "realised_epsilon_worst." in note
+    )
+
+
+def test_further_estimands_are_shown_while_the_text_is_short(means):
+    """The control has a line more an estimand, and cannot show all of them."""
+    assert "left out" not in paper_table(means).grid.note
+    longer = paper_table(performance(*means_study(epsilons=tuple(range(1, 5)), reps=2)))
+    assert "1 of 3 estimands are left out" in longer.grid.note
+    assert longer.to_text().count("\n") < MOST_TEXT
+
+
+def test_an_estimand_that_is_asked_for_has_the_layout_of_the_first(means):
+    grid = paper_table(means, where={"estimand": "queries_used"}, labels=LABELS).grid
+    assert grid.row_names == ("dataset",)
+    assert [str(head) for head in grid.columns[0]] == ["protocol = CN", "sharp"]
+    assert "Estimand: queries used." in grid.note and "left out" not in grid.note
+
+
+def texts(values, errors):
+    rows = pd.DataFrame({"estimand": "map", "value": values, "mcse": errors, "n_used": 9})
+    measured = {"mean": rows, "mean_mcse": rows.assign(value=rows["mcse"])}
+    places = {name: places_by_estimand(name, found) for name, found in measured.items()}
+    return cell_texts("{mean} ({mean_mcse})", measured, places)
+
+
+def test_an_error_is_0_in_print_only_if_it_is_0():
+    assert texts([0.0712, 0.31, 0.2], [0.0004, 0.02, 0.03]) == [
+        "0.0712 (0.0004)", "0.31 (0.02)", "0.20 (0.03)",
+    ]  # fmt: skip
+    assert texts([2.9e-5, 0.31], [0.0, 0.02]) == ["0.000029 (0)", "0.31 (0.02)"]
+    assert texts([2.91e-9, 0.31], [0.0, 0.02])[0] == "2.9e-09 (0)"
+
+
+def test_numbers_without_errors_have_three_digits_and_huge_ones_powers_of_ten():
+    assert texts([0.07123, 46.51], [np.nan, np.nan]) == ["0.0712 (–)", "46.5 (–)"]
+    assert texts([3.6044e12, 8931.8], [2e10, 3.0]) == ["3.6044e+12 (2e+10)", "8932 (3)"]
+
+
+def test_an_error_of_rounding_alone_is_0(frames):
+    cells, replicates, estimates = frames
+    same = estimates.assign(
+        estimate=estimates["estimate"].where(estimates["estimand"] != "map", 0.1)
+    )
+    printed = paper_table(performance(cells, replicates, same)).grid.lines[0].cells[0]
+    assert printed == "0.10 (0)" or printed == "0.100 (0)"
 
 
 def test_what_needs_a_truth_is_a_dash_and_the_note_says_why(means):
@@ -132,3 +180,14 @@ def test_the_error_of_any_measure_can_be_printed(means, measured):
     shares = paper_table(measured, cell="{coverage} ({coverage_mcse})", where={"n": 100})
     row = measured[measured["measure"] == "coverage"].iloc[0]
     assert shares.frame["coverage_mcse_pct"].iloc[0] == pytest.approx(100 * row["mcse"], abs=0.5)
+
+
+def test_a_wide_table_is_a_block_of_text_for_code_hosts_and_a_narrow_one_a_pipe_table(means):
+    narrow = paper_table(means, where={"protocol": "CN"})
+    assert len(narrow.grid.columns) == 4
+    assert readme_table(narrow).startswith("| dataset |")
+    wide = paper_table(performance(*means_study(protocols=("CN", "AA", "JC"), reps=2)))
+    lines = readme_table(wide).splitlines()
+    assert (lines[0], lines[-1]) == ("```text", "```")
+    assert not any("|" in line for line in lines)
+    assert max(map(len, lines)) <= 100
