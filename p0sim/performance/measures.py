@@ -283,10 +283,12 @@ def sup_error_mean(rows: Replicates) -> Measured:
 def judged(rows: Replicates) -> IntVector:
     """Replicates that coverage over all is taken of.
 
-    None where there are estimates, but no interval or no truth to compare one with.
+    None where there are estimates, but no interval or no truth to compare one with; nor where a
+    method lacks an estimand of a study without any.
     """
-    estimates, covered = rows.sample("estimate"), rows.sample("covered")
-    return np.where((estimates.n > 0) & (covered.n == 0), 0, rows.attempted)
+    estimates, covered = rows.sample("estimate").n, rows.sample("covered").n
+    lacking = (estimates == 0) & (rows.attempted > rows.failed) & (not covered.any())
+    return np.where((covered == 0) & ((estimates > 0) | lacking), 0, rows.attempted)
 
 
 def p_value_of(rows: Replicates, test: PValue) -> Measured:
