@@ -142,16 +142,17 @@ def spread(work: Callable[..., T], *arguments: Sequence[Any], n_jobs: int) -> li
         return [work(*call) for call in calls]
     parallel = joblib.Parallel(n_jobs=n_jobs, backend="loky", batch_size=1, max_nbytes=None)
     ended = parallel(joblib.delayed(_with_warnings)(work, call) for call in calls)
-    for said in dict.fromkeys(one for _, warned in ended for one in warned):
-        warnings.warn(said, stacklevel=2)
+    for text, category in dict.fromkeys(one for _, warned in ended for one in warned):
+        warnings.warn(text, category, stacklevel=2)
     return [result for result, _ in ended]
 
 
-def _with_warnings(work: Callable[..., T], call: tuple[Any, ...]) -> tuple[T, list[str]]:
+def _with_warnings(
+    work: Callable[..., T], call: tuple[Any, ...]
+) -> tuple[T, list[tuple[str, type[Warning]]]]:
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
         result = work(*call)
-    return result, [str(one.message) for one in caught]
+    return result, [(str(one.message), one.category) for one in caught]
 
 
 def _noted(tasks: Iterable[Task], under_way: dict[Block, Task]) -> Iterator[Task]:

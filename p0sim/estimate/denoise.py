@@ -105,7 +105,9 @@ def _largest_flow(
     heads = np.concatenate([senders, n + j, np.full(len(receivers), sink)])
     inner = np.full(len(i), min(most, LARGEST_CAPACITY))
     capacities = np.concatenate([rows[senders], inner, columns[receivers]]).astype(np.int32)
-    graph = sparse.csr_array((capacities, (tails, heads)), shape=(2 * n + 2, 2 * n + 2))
+    # scipy before 1.15 takes no other indices
+    ends = (tails.astype(np.int32), heads.astype(np.int32))
+    graph = sparse.csr_array((capacities, ends), shape=(2 * n + 2, 2 * n + 2))
     flow = maximum_flow(graph, source, sink).flow
     # what leaves the source, and what comes back from the sink with a minus sign
     sent, received = flow[[source]].toarray()[0], flow[[sink]].toarray()[0]

@@ -243,8 +243,6 @@ def test_weights_are_added_up_before_they_are_clipped(folder):
 
 
 def test_q_is_written_as_a_whole_number(folder):
-    """3.0 is one; 3.5 is not."""
-    release("--check", q="3.0")
     done = call(*options(q="3.5"))
     assert (done.exit_code, done.stdout) == (2, "")
     assert "--q" in done.stderr

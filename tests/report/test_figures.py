@@ -298,7 +298,8 @@ def test_letters_that_the_font_lacks_are_one_warning(measured, tmp_path):
     with pytest.warns(UserWarning, match="yph") as said:
         figure = plot_coverage(measured, labels={"paper": "中文字", "L": "字"})
         save_figure(figure, tmp_path / "letters")
-    assert len(said) == 1
+    # libraries may tell each other of coming changes meanwhile
+    assert len([one for one in said if "eprecat" not in str(one.message)]) == 1
 
 
 @pytest.mark.slow
