@@ -123,3 +123,8 @@ def test_the_tutorial_takes_three_commands_and_one_short_file():
         [".venv/bin/p0sim", "run"],
         [".venv/bin/p0sim", "table"],
     ]
+
+
+def test_every_number_of_the_findings_is_printed_by_the_command_beside_it(monkeypatch):
+    monkeypatch.chdir(DOCS.parent)
+    Page(Path("reports/README.md")).run()
