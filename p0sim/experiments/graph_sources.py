@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -13,12 +12,11 @@ from pydantic import BaseModel, ConfigDict
 from p0sim.arrays import IntVector
 from p0sim.datasets import graph_names, load_graph
 from p0sim.errors import InvalidStudyError, P0SimError
+from p0sim.experiments.sources import digest_of
 from p0sim.linkpred.graphs import Graph, read_graph
 from p0sim.linkpred.splits import query_nodes
 from p0sim.model.file_content import file_bytes
 from p0sim.validation import nearest
-
-DIGITS = 16
 
 
 class GraphSection(BaseModel):
@@ -107,7 +105,7 @@ def _find(name: str, section: GraphSection, folder: Path) -> GraphSource:
     file = folder / section.file
     nodes = None if section.nodes is None else folder / section.nodes
     try:
-        digest = _digest([file, *([nodes] if nodes else [])])
+        digest = digest_of(file_bytes(file) + (file_bytes(nodes) if nodes else b""))
         found = GraphSource(name, file, nodes, section.symmetrise, digest)
         _ = found.material
     except P0SimError as error:
@@ -122,10 +120,3 @@ def _material(source: GraphSource) -> tuple[Graph, IntVector]:
     else:
         graph = read_graph(source.file, source.nodes, symmetrise=source.symmetrise)
     return graph, query_nodes(graph)
-
-
-def _digest(files: Iterable[Path]) -> str:
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(file_bytes(file))
-    return digest.hexdigest()[:DIGITS]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -16,7 +15,7 @@ from p0sim.arrays import FloatMatrix, IntVector
 from p0sim.errors import InvalidParametersError, InvalidStudyError, P0SimError
 from p0sim.experiments.graph_sources import GraphSource
 from p0sim.experiments.rankings import Positive
-from p0sim.experiments.sources import Source
+from p0sim.experiments.sources import Source, digest_of
 from p0sim.linkpred.embeddings import (
     DIMENSION,
     embedding_protocol,
@@ -30,7 +29,6 @@ from p0sim.model.file_content import file_bytes
 from p0sim.validation import nearest
 
 Count: TypeAlias = Annotated[int, Field(ge=1)]
-DIGITS = 16
 # queries for which a function of one's own is tried before a study starts
 TRIED = 2
 
@@ -276,7 +274,7 @@ def _find(
         return Node2VecScore(name, section.node2vec or Node2VecSection())
     path = folder / section.vectors
     try:
-        digest = hashlib.sha256(file_bytes(path)).hexdigest()[:DIGITS]
+        digest = digest_of(file_bytes(path))
     except P0SimError as error:
         raise InvalidStudyError(f"{place} {error}") from None
     return VectorScore(name, path, digest)

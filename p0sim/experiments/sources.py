@@ -98,7 +98,7 @@ class Source:
     @property
     def digest(self) -> str:
         """Hash of the text: a changed file is another study."""
-        return _digest(self.text)
+        return digest_of(self.text.encode())
 
     def function(self) -> Callable[..., Any]:
         """The function, from a module that is made of the text once a process.
@@ -193,7 +193,7 @@ def _no_such_function(source: Source, module: ModuleType) -> str:
 
 @cache
 def _load(file: str, text: str) -> ModuleType:
-    name = f"p0sim_source_{_digest(f'{file}:{text}')}"
+    name = f"p0sim_source_{digest_of(f'{file}:{text}'.encode())}"
     loader = _TextLoader(file, text)
     module = module_from_spec(ModuleSpec(name, loader, origin=file))
     module.__file__ = file
@@ -243,5 +243,6 @@ def _line(file: str, error: BaseException) -> str:
     return f", line {lines[-1]}," if lines else ""
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+def digest_of(content: bytes) -> str:
+    """Hash by which a changed file makes another study."""
+    return hashlib.sha256(content).hexdigest()[:DIGITS]

@@ -25,7 +25,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from p0sim.cli import (  # noqa: F401
+from p0sim.cli import (  # noqa: F401 (their commands join the application)
     exploring,
     fitting,
     looking,
