@@ -170,7 +170,7 @@ def test_a_million_estimates_are_summarised_in_seconds():
     start = time.perf_counter()
     table = performance(cells, replicates, estimates)
     assert time.perf_counter() - start < 30
-    assert len(table) == 50 * (2 * (4 * 18 + 3) + 4 * 5)
+    assert len(table) == 50 * (2 * (4 * 19 + 3) + 4 * 6)
 
 
 def test_summarise_counts_missing_estimates_as_failures():
