@@ -8,8 +8,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 LOWEST := .venv-lowest
 INPUTS := pyproject.toml constraints.txt
-# Each folder of reports/ is that of the study file of its name.
-REPORTED := $(patsubst reports/%/report.json,%,$(wildcard reports/*/report.json))
+# Each folder of reports/ is that of the study file of its name; one without is a user's own.
+FOLDERS := $(patsubst reports/%/report.json,%,$(wildcard reports/*/report.json))
+REPORTED := $(strip $(foreach name,$(FOLDERS),$(if $(wildcard simulations/$(name).toml),$(name))))
 
 .DEFAULT_GOAL := help
 .PHONY: help install study studies reports test slow lint types lowest bench docs clean

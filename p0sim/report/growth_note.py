@@ -131,13 +131,23 @@ def sentence_of(name: str, rows: Sequence[Growth]) -> str:
 def conclusion(found: Sequence[Growth], result: Quantity, largest: str) -> str:
     """What it comes to, where lists without noise get better and some private ones do not."""
     without_noise = [each for each in found if each.epsilon is None]
-    staying = sorted({each.epsilon for each in found if each.epsilon and not each.falls})
+    staying = [each for each in found if each.epsilon and not each.falls]
     known = not any(math.isnan(each.change[1]) for each in found)
     if not (without_noise and known and staying and all(each.falls for each in without_noise)):
         return ""
-    levels = joined([f"{epsilon:g}" for epsilon in staying])
     return (
         f"So, up to n = {largest}, the {result.label} of lists without noise falls and that of "
-        f"private lists at epsilon = {levels} is not seen to: nothing here supports that it "
-        "vanishes as the graph grows while epsilon is fixed."
+        f"{_levels_of(staying)} is not seen to: nothing here supports that it vanishes there as "
+        "the graph grows."
+    )
+
+
+def _levels_of(growths: Sequence[Growth]) -> str:
+    """Each method with its epsilons, for a sentence."""
+    methods = groupby(growths, lambda growth: growth.name)
+    return joined(
+        [
+            f"{name} at epsilon = {joined([f'{row.epsilon:g}' for row in rows])}"
+            for name, rows in methods
+        ]
     )

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from p0sim.report.growth_note import growth_sentences
+from p0sim.report.growth_note import Growth, conclusion, growth_sentences
+from p0sim.report.quantities import quantities_of
 from tests.report.fake_material import fake_material
 from tests.report.fake_means import growing_material, means_material
 
@@ -51,9 +52,22 @@ def test_a_fall_is_said_where_it_is_and_only_there(material):
     assert private.count("it falls") == 1 and private.endswith("it falls.")
     assert "no change is told from chance; epsilon = 10" in private
     assert without_noise.startswith("nonprivate: ") and "it falls" in without_noise
-    assert (
-        "up to n = 400" in conclusion and "private lists at epsilon = 1 is not seen" in conclusion
-    )
+    assert "up to n = 400" in conclusion and "that of sharp at epsilon = 1 is not" in conclusion
+
+
+def test_the_conclusion_is_of_the_methods_that_stay_and_no_others(material):
+    sizes = {"stays": ((0.2, 0.01), (0.2, 0.01)), "falls": ((0.2, 0.01), (0.1, 0.01))}
+    found = [
+        Growth("one", 0.1, *sizes["stays"]),
+        Growth("one", 1, *sizes["stays"]),
+        Growth("two", 0.1, *sizes["stays"]),
+        Growth("two", 1, *sizes["falls"]),
+        Growth("three", 0.1, *sizes["falls"]),
+        Growth("without", None, *sizes["falls"]),
+    ]
+    said = conclusion(found, quantities_of(material.identity)[0], "400")
+    assert "that of one at epsilon = 0.1 and 1 and two at epsilon = 0.1 is not seen to" in said
+    assert "three" not in said
 
 
 def test_where_every_loss_falls_nothing_is_concluded(material):
