@@ -17,9 +17,13 @@ extensions = [
     "mathml",
     "myst_parser",
     "numpydoc",
+    "prompts",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
 ]
+nitpicky = True  # a reference that leads nowhere ends the build
+smartquotes = False  # values in quotation marks are there to be pasted
+
 exclude_patterns = ["_build", "_templates"]
 templates_path = ["_templates"]
 
@@ -48,7 +52,9 @@ html_sidebars = {
 html_theme_options = {
     "header_links_before_dropdown": 8,
     "navbar_end": ["theme-switcher"],
-    "secondary_sidebar_items": ["page-toc"],
+    "navbar_persistent": ["search-button"],  # a field would push the menu into two lines
+    # the list of how-tos stands on the left: what they print needs the room on the right
+    "secondary_sidebar_items": {"howto/**": [], "[!h]**": ["page-toc"]},
     "show_prev_next": True,
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from docutils import nodes
 from docutils.utils.math import MathError, latex2mathml
+from mathml_layout import laid_out
 from sphinx.application import Sphinx
 from sphinx.errors import SphinxError
 from sphinx.util.typing import ExtensionMetadata
@@ -33,7 +34,7 @@ def visit_block(writer: HTML5Translator, node: nodes.math_block) -> None:
 
 def _mathml(node: nodes.math | nodes.math_block, *, as_block: bool) -> str:
     try:
-        return str(latex2mathml.tex2mathml(node.astext(), as_block=as_block))
+        return laid_out(latex2mathml.tex2mathml(node.astext(), as_block=as_block))
     except MathError as error:
         place = f"{node.get('source', node.source)}:{node.line}"
         raise SphinxError(f"{place}: {error} in {node.astext()}") from error

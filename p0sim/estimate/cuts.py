@@ -20,10 +20,10 @@ Sums of whole numbers may pass 64 bits (balanced margins of 10^6 nodes, or reals
 binary value). The values are then cut into digits of a large base and each digit is summed apart,
 so nothing is ever rounded.
 
-Where only the nodes of R send and only those of C receive, k runs below |R|, the k largest are
+Where only the nodes of R send and only those of C receive, k runs below ``|R|``, the k largest are
 taken over R, and h_i counts for i in C only. One square form serves: a column that left has c = 0,
 so its h is 0, and a row that left has r = -(K + 1), so that its g is negative and never among the
-largest k of |R| values that are not.
+largest k of ``|R|`` values that are not.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ def smallest_tight_size(
     top : int
         K in the unit of the margins, at least 1.
     senders : int, optional
-        |R|, where nodes have left: rows that left hold -(top + 1), columns that left 0.
+        ``|R|``, where nodes have left: rows that left hold -(top + 1), columns that left 0.
 
     Returns
     -------
     int or None
-        k in 1..n-1, or in 1..|R|-1; None where an estimate exists.
+        k in 1..n-1, or in ``1..|R|-1``; None where an estimate exists.
 
     Notes
     -----

@@ -85,8 +85,7 @@ def explore(
     has no estimate of its own, it and its releases are fitted with boundary="extend", lengths are
     over finite parameters and errors over those finite in both fits; reference then says
     "extended" and not "ordinary". Such fits are biased where noise takes many sparse degrees below
-    0 (see ``boundary`` of :func:`~p0sim.inference.results.fit`): errors hold that bias, lengths do
-    not.
+    0 (see ``boundary`` of :func:`p0sim.fit`): errors hold that bias, lengths do not.
 
     This protects nobody. Seeded noise is no release, and errors, lengths and shares are computed
     from the network itself: whoever sees them learns of its edges, with no bound epsilon on it.

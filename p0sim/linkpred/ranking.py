@@ -154,7 +154,7 @@ def recommend(
 
     Parameters
     ----------
-    graph : Graph, or what :func:`~p0sim.linkpred.graphs.as_graph` takes
+    graph : Graph, or what :func:`p0sim.as_graph` takes
         All its nodes must be public.
     u : str
         Label of the query node.

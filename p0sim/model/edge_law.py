@@ -35,10 +35,10 @@ def edge_mean(x: ArrayLike, q: int) -> NDArray[np.float64]:
 
     Notes
     -----
-    mu(x) = q/(1 - e^{-qx}) - 1/(1 - e^{-x}) loses all digits near 0 and overflows far out. With
-    ``t = e^{-|x|}``, ``mu(-|x|) = t/(1-t) - q t^q/(1-t^q)`` where ``q|x| >= 1``; below that the
-    series (q-1)/2 + sum_k B_2k (q^{2k} - 1) x^{2k-1}/(2k)!; and mu(x) = q - 1 - mu(-x). Derived
-    here; relative error about 1e-14 for every q.
+    :math:`\mu(x)=q/(1-e^{-qx})-1/(1-e^{-x})` loses all digits near 0 and overflows far out. With
+    :math:`t=e^{-|x|}`, :math:`\mu(-|x|)=t/(1-t)-q\,t^q/(1-t^q)` where :math:`q|x|\ge 1`; below that
+    the series :math:`(q-1)/2+\sum_k B_{2k}(q^{2k}-1)\,x^{2k-1}/(2k)!`, the B being Bernoulli's
+    numbers; and :math:`\mu(x)=q-1-\mu(-x)`. Derived here; relative error about 1e-14 for every q.
 
     Examples
     --------
@@ -72,8 +72,9 @@ def edge_variance(x: ArrayLike, q: int) -> NDArray[np.float64]:
 
     Notes
     -----
-    mu'(x) = 1/(4 sinh^2(x/2)) - q^2/(4 sinh^2(qx/2)), written with t/(1-t)^2 = 1/(4 sinh^2(x/2));
-    the Bernoulli series, differentiated term by term, where ``q|x| < 1`` (derived here).
+    :math:`\mu'(x)=1/(4\sinh^2(x/2))-q^2/(4\sinh^2(qx/2))`, written with
+    :math:`t/(1-t)^2=1/(4\sinh^2(x/2))`; the Bernoulli series, differentiated term by term, where
+    :math:`q|x|<1` (derived here).
 
     Examples
     --------
@@ -108,8 +109,9 @@ def edge_log_normalizer(x: ArrayLike, q: int) -> NDArray[np.float64]:
 
     Notes
     -----
-    With ``t = e^{-|x|}``: (q-1) max(x, 0) + log1p(t (1 - t^{q-1})/(1 - t)). The sum of the terms
-    after the largest one stands inside log1p, so a value near 0 keeps its digits (derived here).
+    With :math:`t=e^{-|x|}`:
+    :math:`(q-1)\max(x,0)+\mathrm{log1p}\bigl(t(1-t^{q-1})/(1-t)\bigr)`. The sum of the terms after
+    the largest one stands inside log1p, so a value near 0 keeps its digits (derived here).
 
     Examples
     --------

@@ -125,8 +125,8 @@ def simulate_edge_flip(
     Parameters
     ----------
     network : Network, array_like, sparse matrix, DataFrame or networkx.DiGraph
-        As for :func:`~p0sim.model.networks.as_network`; degrees alone will not do, as it is edges
-        that are flipped.
+        As for :func:`p0sim.as_network`; degrees alone will not do, as it is edges that are
+        flipped.
     epsilon : float
         Privacy loss, positive and finite: what the mechanism would cost one edge's weight.
     q : int, optional

@@ -139,7 +139,7 @@ def unbiased_variances(
         An extended one too.
     degree_variances : two ndarrays, shape (n,)
         Of the out-degrees and of the in-degrees without flips, as
-        :meth:`~p0sim.model.p0.P0Model.degree_variances` gives them.
+        :meth:`p0sim.P0Model.degree_variances` gives them.
     epsilon : float
 
     Returns

@@ -34,14 +34,17 @@ MECHANISMS = {
 OF_DRAWS = {
     "dplp": {
         "paper": "sigma from Theorem 2 of the source, epsilon = 2 k sigma log(1 + D)",
-        "sharp": "sigma from epsilon = k sigma log((2D + 1)/(D + 1)), which holds for CN, JC and "
-        "AA (twice that for other scores) since scores are never negative",
+        "sharp": "sigma from epsilon = k sigma log((2D + 1)/(D + 1)) for CN, JC and AA, twice that "
+        "for other scores unless they are declared to move one way: no score is negative, and one "
+        "edge moves all scores of CN or JC the same way, while for AA a rise and the falls beside "
+        "it cost no more than one change by D",
         "exact": "sigma from the largest log ratio there is for CN, given degree and number of "
         "candidates of the query node",
     },
     "exponential": {
         "paper": "eta from epsilon = 2 k eta D",
-        "sharp": "eta from epsilon = k eta D, which holds for CN, JC and AA",
+        "sharp": "eta from epsilon = k eta D for CN, JC and AA, twice that for other scores unless "
+        "they are declared to move one way",
         "exact": "eta from the largest log ratio there is for CN",
     },
 }

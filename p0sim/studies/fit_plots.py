@@ -74,7 +74,7 @@ def plot_exploration(exploration: pd.DataFrame) -> Figure:
     Parameters
     ----------
     exploration : DataFrame
-        As :func:`~p0sim.experiments.exploration.explore` gives it.
+        As :func:`p0sim.explore` gives it.
 
     Returns
     -------

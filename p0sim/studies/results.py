@@ -263,51 +263,60 @@ class StudyResults:
         return paper_table(self.performance(), rows, cols, cell, **options)
 
     def plot_qq(self, *, level: float = 0.95, **options: Any) -> Figure:
-        """QQ plots of standardised errors; options of :func:`p0sim.report.figures.plot_qq`."""
+        """QQ plots of standardised errors; options of :func:`~p0sim.report.qq_figure.plot_qq`."""
         from p0sim.report.figures import plot_qq
 
         return plot_qq(self.qq(level), self.cells, **self._labelled(options))
 
     def plot_zipper(self, **options: Any) -> Figure:
-        """Intervals by centile; options of :func:`p0sim.report.figures.plot_zipper`."""
+        """Intervals by centile; options of :func:`~p0sim.report.zipper_figure.plot_zipper`."""
         from p0sim.report.figures import plot_zipper
 
         options.setdefault("nominal", self.level)
         return plot_zipper(self.zipper(), self.cells, **self._labelled(options))
 
     def plot_est_se(self, **options: Any) -> Figure:
-        """Error against standard error; options of :func:`p0sim.report.figures.plot_est_se`."""
+        """Error against standard error.
+
+        Options are those of :func:`~p0sim.report.est_se_figure.plot_est_se`.
+        """
         from p0sim.report.figures import plot_est_se
 
         return plot_est_se(self.points(), self.cells, **self._labelled(options))
 
     def plot_coverage(self, **options: Any) -> Figure:
-        """Coverage by factor; options of :func:`p0sim.report.figures.plot_coverage`."""
+        """Coverage by factor; options of :func:`~p0sim.report.coverage_figure.plot_coverage`."""
         from p0sim.report.figures import plot_coverage
 
         options.setdefault("nominal", self.level)
         return plot_coverage(self.performance(), **self._labelled(options))
 
     def plot_mean(self, **options: Any) -> Figure:
-        """Means by a factor; options of :func:`p0sim.report.figures.plot_mean`."""
+        """Means by a factor; options of :func:`~p0sim.report.mean_figure.plot_mean`."""
         from p0sim.report.figures import plot_mean
 
         return plot_mean(self.performance(), **self._labelled(options))
 
     def plot_nested(self, **options: Any) -> Figure:
-        """A measure over all cells; options of :func:`p0sim.report.figures.plot_nested`."""
+        """A measure over all cells; options of :func:`~p0sim.report.nested_figure.plot_nested`."""
         from p0sim.report.figures import plot_nested
 
         return plot_nested(self.performance(), **self._labelled(options))
 
     def plot_consistency(self, **options: Any) -> Figure:
-        """Largest error against n; options of :func:`p0sim.report.figures.plot_consistency`."""
+        """Largest error against n.
+
+        Options are those of :func:`~p0sim.report.consistency_figure.plot_consistency`.
+        """
         from p0sim.report.figures import plot_consistency
 
         return plot_consistency(self.performance(), **self._labelled(options))
 
     def plot_privacy_utility(self, **options: Any) -> Figure:
-        """A measure by epsilon; options of :func:`p0sim.report.figures.plot_privacy_utility`."""
+        """A measure by epsilon.
+
+        Options are those of :func:`~p0sim.report.utility_figure.plot_privacy_utility`.
+        """
         from p0sim.report.figures import plot_privacy_utility
 
         return plot_privacy_utility(self.performance(), **self._labelled(options))

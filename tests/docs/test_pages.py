@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
+import p0sim as p0
 from tests.docs.pages import Page, blocks_of
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -94,6 +99,26 @@ def test_a_block_that_is_not_run_says_so(tmp_path, monkeypatch):
     run(left, tmp_path, monkeypatch)
     with pytest.raises(AssertionError, match="what to do with this block"):
         run("```r\nlibrary(VGAM)\n```\n", tmp_path, monkeypatch)
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+def test_the_glm_of_the_guide_for_r_users_is_our_fit(tmp_path):
+    """12 nodes: sorted as text the last one would be 9, and all coefficients another set."""
+    design = p0.P0Model(np.linspace(-0.5, 0.5, 12), np.zeros(12), q=2)
+    weights = design.sample(rng=np.random.default_rng(1))
+    arcs = [(i, j, weights[i, j]) for i in range(12) for j in range(12) if i != j]
+    frame = pd.DataFrame(arcs, columns=["source", "target", "weight"])
+    frame[["source", "target"]] += 1
+    frame.to_csv(tmp_path / "edges.csv", index=False)
+    (guide,) = (b.text for b in blocks_of((DOCS / "r-users.md").read_text()) if "<- glm(" in b.text)
+    shown = 'write.csv(data.frame(b = coef(fit)), "coefficients.csv")\n'
+    # what comes next needs VGAM
+    (tmp_path / "guide.R").write_text(guide.partition("# weights 0..q-1")[0] + shown)
+    subprocess.run(["Rscript", "guide.R"], cwd=tmp_path, check=True, capture_output=True)
+    found = pd.read_csv(tmp_path / "coefficients.csv", index_col=0)["b"]
+    fit = p0.fit(p0.bidegree(frame, q=2))
+    names = [f"source{k}" for k in range(1, 13)] + [f"target{k}" for k in range(1, 12)]
+    np.testing.assert_allclose(found[names], fit.params, atol=1e-6)
 
 
 def test_few_blocks_are_not_run():

@@ -56,6 +56,41 @@ def test_no_list_on_any_graph_with_5_nodes_tells_more_than_is_reported(protocol,
 
 
 @pytest.mark.parametrize("sigma", SIGMAS)
+@pytest.mark.parametrize("near", [(1,), (1, 2), (1, 2, 3)], ids=len)
+def test_the_sharp_bound_of_adamic_adar_holds_and_is_near_on_6_nodes(near, sigma):
+    """Also for the first few candidates alone, as studies have them. Degrees up to 5 occur."""
+    scores, bound = score_table("AA", 6, near), 1 / math.log(2)
+    shares = []
+    for m in range(2, scores.shape[1] + 1):
+        for k in range(1, min(3, m) + 1):
+            law = ranking.list_law((scores[:, :m] + bound + 1) ** sigma, k)
+            told = epsilon_of(sigma, Query(k, m, "AA", len(near)), "sharp")
+            shares.append(ranking.largest_log_ratio(law) / told)
+    assert max(shares) <= 1 + ROUNDING
+    if sigma == max(SIGMAS):
+        assert max(shares) > 0.7
+
+
+def directions(protocol: str, near: tuple[int, ...]) -> set[tuple[bool, bool]]:
+    """Whether one more edge raises a score, and whether it lowers one, over all graphs."""
+    scores = score_table(protocol, 5, near)
+    numbers, found = np.arange(len(scores)), set()
+    for bit in (2**k for k in range(int(math.log2(len(scores))))):
+        without = numbers[numbers & bit == 0]
+        change = scores[without | bit] - scores[without]
+        found |= set(zip((change > 0).any(axis=1), (change < 0).any(axis=1), strict=True))
+    return found
+
+
+def test_one_edge_moves_scores_one_way_for_cn_and_jc_and_both_ways_for_aa():
+    both = {
+        name: any((True, True) in directions(name, near) for near, _ in cases())
+        for name in ("CN", "JC", "AA")
+    }
+    assert both == {"CN": False, "JC": False, "AA": True}
+
+
+@pytest.mark.parametrize("sigma", SIGMAS)
 def test_the_exact_loss_of_common_neighbours_is_reached(sigma):
     for near, k in cases():
         loss = largest_loss("CN", near, k, sigma)
@@ -149,6 +184,24 @@ def test_one_direction_halves_the_price_of_the_exponential_mechanism_and_no_more
     found = [realised_epsilon("exponential", 0.5, Query(2, 4, "CN", d)) for d in (1, 5, 80)]
     assert found == sorted(found)
     assert found[-1] == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("bound", "gain"), [(1.0, 1.7095), (0.001, 1.001), (100.0, 6.7062)])
+def test_what_a_score_of_ones_own_gains_over_the_published_bound_depends_on_its_size(bound, gain):
+    """By hand: log(1+D) over log((2D+1)/(D+1)), and twice that if declared to move one way."""
+    both, one = (Query(10, 500, "own", declared=bound, one_direction=way) for way in (False, True))
+    published = sigma_of(0.1, both, "paper")
+    assert sigma_of(0.1, both) / published == pytest.approx(gain, rel=1e-4)
+    assert sigma_of(0.1, one) / published == pytest.approx(2 * gain, rel=1e-4)
+
+
+def test_the_published_sigma_draws_almost_uniformly():
+    """Ten draws of 200 candidates, ten with all 40 common neighbours and the rest with none."""
+    sigma = sigma_of(0.1, Query(10, 200, "CN", 40), "paper")
+    best = 21**sigma
+    chance = math.prod(best / (best * (10 - j) + 190) * (200 - j) for j in range(10))
+    assert best == pytest.approx(1.0222, abs=1e-4)
+    assert 1.2 < chance <= best**10 < 1.25
 
 
 def test_an_unproved_score_pays_for_rise_and_fall_and_for_every_candidate():
