@@ -38,7 +38,10 @@ RESERVED = {
 
 
 class StudySection(BaseModel):
-    """The table [study]: what the study is called, what runs, how often."""
+    """The table [study]: what the study is called, what runs, how often.
+
+    Where [measures.stop] gives max_reps, that is how often at most, and reps may be left out.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -136,7 +139,7 @@ def parse_study(document: Mapping[str, Any], folder: str = ".") -> StudyFile:
     (10, {'n': (10, 20)})
     """
     refuse_unknown(document, ("study", "factors", *SECTIONS), "the study file")
-    study = check_table(StudySection, document.get("study", {}), "[study]")
+    study = check_table(StudySection, _with_reps(document), "[study]")
     table = _table(document, "factors")
     words = _words(table.get(TEXT, {}), table)
     named = (name for name in table if name not in (EXCLUDE, TEXT))
@@ -187,6 +190,14 @@ def build_cells(
     if not cells:
         raise InvalidStudyError("[[factors.exclude]] leaves no cell")
     return tuple(cells.values())
+
+
+def _with_reps(document: Mapping[str, Any]) -> object:
+    """[study]; where it gives no count, cells may go on to the most that [measures.stop] allows."""
+    match document:
+        case {"study": {**study}, "measures": {"stop": {"max_reps": int(most)}}} if most > 0:
+            return {"reps": most, **study}
+    return document.get("study", {})
 
 
 def _table(document: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -125,6 +125,20 @@ def test_sections_are_handed_on_untouched():
     assert sections["model"] == sections["estimands"] == sections["measures"] == {}
 
 
+def test_the_most_that_a_stopping_rule_allows_stands_in_for_reps():
+    measures = {"stop": {"coverage_mcse": 0.01, "max_reps": 900}}
+    assert parse_study({"study": {"name": "c"}, "measures": measures}).study.reps == 900
+    assert parse_study(changed(measures=measures)).study.reps == 3
+
+
+@pytest.mark.parametrize(
+    "stop", [{"coverage_mcse": 0.01}, {"max_reps": 0}, {"max_reps": "900"}, 900, None]
+)
+def test_a_rule_without_a_most_leaves_reps_needed(stop):
+    with pytest.raises(InvalidStudyError, match="needs the key 'reps'"):
+        parse_study({"study": {"name": "c"}, "measures": {"stop": stop}})
+
+
 def test_no_factors_is_one_cell():
     assert len(cells_of({"study": {"name": "c", "reps": 1}})) == 1
 
