@@ -47,10 +47,11 @@ html_copy_source = False
 html_context = {"default_mode": "auto"}
 # pages without pages below them
 html_sidebars = {
-    name: [] for name in ("index", "tutorial", "r-users", "theory", "commands", "columns")
+    name: []
+    for name in ("index", "tutorial", "study-file", "r-users", "theory", "commands", "columns")
 }
 html_theme_options = {
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 9,
     "navbar_end": ["theme-switcher"],
     "navbar_persistent": ["search-button"],  # a field would push the menu into two lines
     # the list of how-tos stands on the left: what they print needs the room on the right

@@ -29,6 +29,7 @@ SLOW = {
     "long-studies",
     "own-experiment",
     "own-truth",
+    "study-file",
     "tutorial",
 }
 # clones, installs, R, other machines
