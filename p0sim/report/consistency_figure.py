@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -24,15 +23,17 @@ from p0sim.report.drawing import (
     NO_ESTIMATE,
     NOT_IN_DESIGN,
     axis_label,
+    cross_out,
     draw_series,
+    failing,
     few_handles,
     handle,
+    keep_room_for_crosses,
     measure_rows,
     method_handles,
     on_few,
     require_numbers,
     round_ticks,
-    ticks_apart,
 )
 from p0sim.report.panels import Labels, free_factor, lay_out, require_apart
 from p0sim.report.selection import labelled, levels_of, select
@@ -42,9 +43,9 @@ from p0sim.report.style import (
     WIDTHS,
     Width,
     house_style,
+    log_ticks,
     mark_of,
     panel_inches,
-    plain_log_ticks,
     say,
     stacked_grid,
 )
@@ -53,14 +54,17 @@ from p0sim.report.wording import (
     entry_points,
     legend_inches,
     legend_outside,
+    name_x_axes,
     name_y_axes,
     panel_points,
     points_of,
-    tick_share,
+    ticks_apart,
 )
 
-# What the legend of a panel holds beside slopes.
-Detail: TypeAlias = Literal["names", "intervals", "slopes"]
+# What the legend of a panel holds beside slopes; without slopes there is none.
+Detail: TypeAlias = Literal["names", "intervals", "slopes", "none"]
+# A line through two points says nothing of its own error.
+FEWEST_SIZES = 3
 LONGEST = "−0.00 [−0.00, −0.00]"
 RATE = r"$\sqrt{\log n / n}$"
 
@@ -96,7 +100,9 @@ def plot_consistency(
         below all panels, and where it is too narrow for intervals, there are
         none.
         A method whose fits all failed is named there, too. Points on fewer than
-        30 estimates are small, open, not joined and not part of a slope.
+        30 estimates are small, open, not joined and not part of a slope. Below
+        three n there are no slopes; the mark of a method crossed out below the
+        axis tells of an n where each of its fits failed.
 
     Raises
     ------
@@ -107,12 +113,12 @@ def plot_consistency(
 
     Examples
     --------
-    >>> rows = pd.DataFrame({"cell": ["c1", "c2"], "n": [50, 100], "method": "paper",
-    ...     "estimand": "theta", "measure": "sup_error_median", "value": [1.0, 0.7], "mcse": 0.02,
-    ...     "lower": [0.96, 0.66], "upper": [1.04, 0.74], "n_used": 100, "n_attempted": 100,
-    ...     "n_failed": 0})
+    >>> rows = pd.DataFrame({"cell": ["c1", "c2", "c3"], "n": [50, 100, 200], "method": "paper",
+    ...     "estimand": "theta", "measure": "sup_error_median", "value": [1.0, 0.7, 0.5],
+    ...     "mcse": 0.02, "lower": [0.96, 0.66, 0.46], "upper": [1.04, 0.74, 0.54], "n_used": 100,
+    ...     "n_attempted": 100, "n_failed": 0})
     >>> plot_consistency(rows).axes[0].get_legend().get_texts()[0].get_text()
-    'paper: −0.51'
+    'paper: −0.50 [−0.61, −0.39]'
     """
     require_apart(rows, cols, "n")
     of_fits = require_whole_fits(measure_rows(performance, measure), measure)
@@ -120,26 +126,30 @@ def plot_consistency(
     chosen = select(require_positive(measured, measure), where)
     cols = cols or free_factor(chosen, [rows, "n", "method", "estimand"])
     rows = rows or free_factor(chosen, [cols, "n", "method", "estimand"])
-    panels = lay_out(chosen, rows, cols, None, labels, inside=("n", "method"))
+    panels = lay_out(chosen, rows, cols, None, labels, inside=("n", "method")).abreast()
     methods = levels_of(performance, "method")
     names = [labelled(method, labels) for method in methods]
-    detail = detail_of(names, 0.95 * POINTS_PER_INCH * WIDTHS[width] / len(panels.cols))
+    room = 0.95 * POINTS_PER_INCH * WIDTHS[width] / len(panels.cols)
+    detail = detail_of(names, panels.frame["n"].nunique(), room)
+    crossed = failing(panels, methods) if detail == "none" else []
     with house_style():
-        common = [] if detail == "names" else common_handles(panels.frame, methods, labels)
+        common = [] if detail == "names" else common_handles(panels.frame, methods, labels, crossed)
         below = legend_inches(common, width) if common else 0.0
-        height = panel_inches(len(panels.cols), width, 0.8) + LEGEND_LINE * (len(methods) + 3)
-        parts = [("panel", height)] * len(panels.rows)
+        slopes = LEGEND_LINE * (len(methods) + 3) if detail != "none" else 0.0
+        height = panel_inches(len(panels.cols), width, 0.8, len(panels.rows), slopes)
+        parts = [("panel", height + slopes)] * len(panels.rows)
         figure, axes = stacked_grid(parts, len(panels.cols), width, below)
-        for axis in axes[-1]:
-            axis.set_xlabel(x_name(len(panels.cols), width))
-        for axis, part in panels.each(axes):
+        drawn = list(panels.each(axes))
+        name_x_axes(axes, x_name(len(panels.cols), width), width)
+        for axis, part in drawn:
             rate_panel(figure, axis, part, dict(zip(methods, names, strict=True)), detail)
+            cross_out(axis, part["n"].to_numpy(np.float64), part, methods, crossed)
+        keep_room_for_crosses(axes, len(crossed))
         panels.draw_frame(figure, axes)
-        share = tick_share(len(panels.cols), width)
-        sizes = ticks_apart(panels.frame["n"].tolist(), share)
-        for axis in axes.flat:
-            plain_log_ticks(axis, sizes, round_ticks(panels.frame))
-        name_y_axes(figure, axis_label(measure, labels))
+        sizes = ticks_apart(panels.frame["n"].tolist(), panel_points(len(panels.cols), width))
+        log_ticks(axes[0, 0].xaxis, *sizes)
+        log_ticks(axes[0, 0].yaxis, round_ticks(panels.frame))
+        name_y_axes(figure, axis_label(measure, labels, panels.frame["n_failed"]))
         if common:
             legend_outside(figure, common, width)
     return figure
@@ -151,17 +161,21 @@ def x_name(n_columns: int, width: Width) -> str:
     return whole if points_of(whole) < panel_points(n_columns, width) else "$n$"
 
 
-def detail_of(names: Sequence[str], room: float) -> Detail:
-    """What the legend of a panel has room for."""
+def detail_of(names: Sequence[str], n_sizes: int, room: float) -> Detail:
+    """What the legend of a panel has room for, where there are slopes."""
+    if n_sizes < FEWEST_SIZES:
+        return "none"
     if max(entry_points(f"{name}: {LONGEST}") for name in names) <= room:
         return "names"
     return "intervals" if entry_points(LONGEST) <= room else "slopes"
 
 
-def common_handles(rows: pd.DataFrame, methods: Sequence[str], labels: Labels) -> list[Line2D]:
+def common_handles(
+    rows: pd.DataFrame, methods: Sequence[str], labels: Labels, crossed: Sequence[str]
+) -> list[Line2D]:
     """One legend for all panels, where those of the panels have no room for names."""
     rate = Line2D([], [], color=GREY, linewidth=0.7, label=RATE)
-    return [*method_handles(rows, methods, labels), rate]
+    return [*method_handles(rows, methods, labels, crossed), rate]
 
 
 def require_whole_fits(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
@@ -197,6 +211,8 @@ def rate_panel(
         if (frame["method"] == method).any():
             handles.append(handle(series, entry(name, slope_text(mine, detail), detail)))
     handles.append(draw_rate(axis, known, detail))
+    if detail == "none":
+        return
     legend_below(figure, axis, [*handles, *(few_handles(known) if detail == "names" else [])])
 
 
@@ -207,7 +223,7 @@ def entry(name: str, slope: str, detail: Detail) -> str:
 
 @dataclass(frozen=True)
 class Slope:
-    """Slope of log y on log x by least squares, with its interval (nan below three points)."""
+    """Slope of log y on log x by least squares, with its interval."""
 
     slope: float
     lower: float
@@ -219,23 +235,20 @@ class Slope:
         return f"{self.slope:.2f}".replace("-", "−")
 
     def __str__(self) -> str:
-        interval = "" if math.isnan(self.lower) else f" [{self.lower:.2f}, {self.upper:.2f}]"
-        return self.short + interval.replace("-", "−")
+        return self.short + f" [{self.lower:.2f}, {self.upper:.2f}]".replace("-", "−")
 
 
 def log_log_slope(x: FloatVector, y: FloatVector, level: float = 0.95) -> Slope | None:
-    """Least squares on log scales; None for fewer than two different x.
+    """Least squares on log scales; None for fewer than three different x.
 
     Examples
     --------
-    >>> str(log_log_slope(np.array([1.0, 2.0]), np.array([4.0, 2.0])))
-    '−1.00'
+    >>> str(log_log_slope(np.array([1.0, 2.0, 4.0]), np.array([4.0, 2.0, 1.1])))
+    '−0.93 [−1.44, −0.43]'
     """
-    if len(set(x.tolist())) < 2:
+    if len(set(x.tolist())) < FEWEST_SIZES:
         return None
     fit = OLS(np.log(y), add_constant(np.log(x))).fit()
-    if len(x) < 3:
-        return Slope(float(fit.params[1]), math.nan, math.nan)
     lower, upper = fit.conf_int(1 - level)[1]
     return Slope(float(fit.params[1]), float(lower), float(upper))
 
@@ -247,7 +260,7 @@ def slope_text(known: pd.DataFrame, detail: Detail) -> str:
     if slope:
         return slope.short if detail == "slopes" else str(slope)
     few = FEWER if detail == "names" else "too few"
-    return "one n only" if len(joined) else few if len(known) else "no estimate"
+    return "fewer than 3 n" if len(joined) else few if len(known) else "no estimate"
 
 
 def draw_rate(axis: Axes, known: pd.DataFrame, detail: Detail) -> Line2D:

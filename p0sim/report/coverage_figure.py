@@ -17,6 +17,7 @@ from p0sim.report.drawing import (
     axis_label,
     draw_crosses,
     draw_series,
+    failing,
     fits_in,
     keep_room_for_crosses,
     measure_rows,
@@ -26,11 +27,14 @@ from p0sim.report.drawing import (
 from p0sim.report.notation import mathtext
 from p0sim.report.panels import Labels, free_factor, lay_out, require_apart
 from p0sim.report.selection import labelled, level_texts, levels_of, select
-from p0sim.report.style import INK, Width, house_style, mark_of, panel_grid, say
+from p0sim.report.stretched import STRETCHED, stretch
+from p0sim.report.style import INK, Width, house_style, mark_of, panel_grid, panel_inches, say
 from p0sim.report.wording import (
+    POINTS_PER_INCH,
     crowded,
     legend_inches,
     legend_outside,
+    lowest,
     name_x_axes,
     name_y_axes,
     panel_points,
@@ -72,8 +76,9 @@ def plot_coverage(
     -------
     Figure
         Bars are the frame's Clopper-Pearson intervals: a bar of MCSE would have
-        no length at 0 and 100 %. A cross below the axis marks a cell where
-        every fit failed. Points on fewer than 30 estimates are small, open and
+        no length at 0 and 100 %. The vertical axis is stretched towards 100 %.
+        The mark of a method crossed out below the axis tells of a cell where
+        each of its fits failed. Points on fewer than 30 estimates are small, open and
         not joined.
 
     Raises
@@ -97,27 +102,33 @@ def plot_coverage(
     x = x or free_factor(chosen, [rows, cols, "method", "estimand"]) or "method"
     cols = cols or free_factor(chosen, [x, rows, "method"])
     rows = rows or free_factor(chosen, [x, cols, "method"])
-    panels = lay_out(chosen, rows, cols, None, labels, inside=(x, "method"))
+    panels = lay_out(chosen, rows, cols, None, labels, inside=(x, "method")).abreast()
     methods = levels_of(performance, "method")
+    crossed = failing(panels, methods)
     ticks = levels_of(panels.frame, x)
     room = panel_points(len(panels.cols), width)
     with house_style():
-        handles = method_handles(panels.frame, methods, labels, crosses=True)
+        handles = method_handles(panels.frame, methods, labels, crossed)
         handles.insert(panels.frame["method"].nunique(), nominal_handle(nominal))
         names = tick_names(x, ticks, labels, room)
         below = legend_inches(handles, width) + slant_inches(names, room)
-        figure, axes = panel_grid(len(panels.rows), len(panels.cols), width, 0.8, below)
+        size = len(panels.rows), len(panels.cols)
+        figure, axes = panel_grid(*size, width, 0.8, below)
         for axis, part in panels.each(axes):
-            share_panel(axis, part, x, ticks, methods, nominal)
-        if panels.frame["value"].isna().any():
-            keep_room_for_crosses(axes)
+            share_panel(axis, part, x, ticks, methods, crossed)
+            if part["value"].notna().any():
+                axis.axhline(100 * nominal, color=INK, linewidth=0.6, linestyle="--", zorder=0)
+        keep_room_for_crosses(axes, len(crossed))
         panels.draw_frame(figure, axes)
+        points = 0.8 * POINTS_PER_INCH * panel_inches(size[1], width, 0.8, size[0])
+        stretch(axes[0, 0], panels.frame, nominal, points)
         axes[0, 0].set_xticks(range(len(names)), names)
         axes[0, 0].set_xlim(-0.5, len(ticks) - 0.5)
-        slant_if_crowded(axes[-1], names, room)
+        slant_if_crowded(lowest(axes), names, room)
         legend_outside(figure, handles, width)
         name_x_axes(axes, mathtext(labelled(x, labels)), width)
-        name_y_axes(figure, axis_label(measure, labels))
+        said = axis_label(measure, labels, panels.frame["n_failed"])
+        name_y_axes(figure, f"{said}, {STRETCHED}")
     return figure
 
 
@@ -144,13 +155,12 @@ def share_panel(
     x: str,
     ticks: Sequence[str],
     methods: Sequence[str],
-    nominal: float,
+    crossed: Sequence[str],
 ) -> None:
     """One panel: a series a method, dodged; a cross below the axis where every fit failed."""
     if frame["value"].isna().all():
         say(axis, NO_ESTIMATE if len(frame) else NOT_IN_DESIGN)
         return
-    axis.axhline(100 * nominal, color=INK, linewidth=0.6, linestyle="--", zorder=0)
     place = level_texts(frame, x).map({level: i for i, level in enumerate(ticks)})
     for series, method in enumerate(methods):
         mine = frame["method"] == method
@@ -158,4 +168,6 @@ def share_panel(
         at = place[mine].to_numpy(np.float64) + np.float64(shift)
         rows, mark = frame[mine], mark_of(series)
         draw_series(axis, at, rows, mark, scale=100)
-        draw_crosses(axis, at[rows["value"].isna().to_numpy()], mark)
+        if method in crossed:
+            missing = rows["value"].isna().to_numpy()
+            draw_crosses(axis, at[missing], mark, crossed.index(method))

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from p0sim.arrays import FloatVector
 from p0sim.columns import MEASURES
 from p0sim.errors import InvalidStudyError
-from p0sim.report.panels import Labels
+from p0sim.report.notes import UNCONDITIONAL
+from p0sim.report.panels import Labels, Panels
 from p0sim.report.precision import FEW, is_proportion
 from p0sim.report.selection import labelled
 from p0sim.report.style import GREY, INK, Mark, mark_of
@@ -25,8 +26,14 @@ from p0sim.report.wording import POINTS_PER_INCH
 NOT_IN_DESIGN = "not in\nthe design"
 NO_ESTIMATE = "no estimate in\nany replicate"
 FEWER = f"fewer than {FEW} estimates"
-# Points between an axis and the crosses below it.
-BELOW_AXIS = 5
+CROSSED = "crossed out below the axis: no estimate"
+# Points between an axis and the first of the crosses below it, and from those of one method to the
+# next: crosses of several methods do not hide each other.
+BELOW_AXIS, NEXT_BELOW = 6, 6
+# Their size.
+CROSS = 4.2
+# With more numbers on a log axis, powers of ten are enough.
+MOST_TICKS = 8
 
 
 def measure_rows(performance: pd.DataFrame, measure: str) -> pd.DataFrame:
@@ -78,20 +85,31 @@ def scale_of(measure: str) -> float:
     return 100.0 if is_proportion(measure) else 1.0
 
 
-def axis_label(measure: str, labels: Labels) -> str:
-    """What a measure is, for an axis.
+def axis_label(measure: str, labels: Labels, failed: pd.Series | None = None) -> str:
+    """What a measure is, for an axis; that it needs an estimate, where some fits have none.
+
+    Parameters
+    ----------
+    measure : str
+    labels : mapping of str to str, optional
+    failed : Series of int, optional
+        The failed fits behind the numbers shown.
 
     Examples
     --------
     >>> axis_label("coverage", None), axis_label("sup_error_median", {})
     ('Coverage given an estimate (%)', 'Median largest error over θ')
+    >>> axis_label("mse", None, pd.Series([0, 2]))
+    'Mean squared error, given an estimate'
     """
     known = measure in MEASURES and measure not in (labels or {})
     text = MEASURES[measure].meaning if known else labelled(measure, labels)
     units = {"proportion": " (%)", "percent": " (%)"}
     unit = units.get(MEASURES[measure].kind, "") if measure in MEASURES else ""
     text = text.replace("theta", "θ").replace("$", r"\$")
-    return text[:1].upper() + text[1:] + unit
+    said = "estimate" in text or measure in UNCONDITIONAL
+    given = "" if said or failed is None or not failed.any() else ", given an estimate"
+    return text[:1].upper() + text[1:] + given + unit
 
 
 def draw_series(
@@ -126,25 +144,79 @@ def start_at_zero(axis: Axes, values: pd.Series) -> None:
         axis.set_ylim(bottom=0)
 
 
-def draw_crosses(axis: Axes, x: FloatVector, mark: Mark) -> None:
-    """Crosses just below the axis, where no value can stand."""
+def failing(panels: Panels, methods: Sequence[str]) -> list[str]:
+    """Methods without a value where their panel has some, in order: each has a line of crosses."""
+    known = panels.frame["value"].notna()
+    crossed = known.groupby([panels.row_of, panels.col_of]).transform("any") & ~known
+    without = set(panels.frame.loc[crossed, "method"].astype(str))
+    return [name for name in methods if name in without]
+
+
+def draw_crosses(axis: Axes, x: FloatVector, mark: Mark, line: int, size: float = CROSS) -> None:
+    """Marks of the method, crossed out, below the axis, where no value can stand.
+
+    Parameters
+    ----------
+    axis : Axes
+    x : ndarray
+        Where.
+    mark : Mark
+        That of the method: shapes tell methods apart in print without colours.
+    line : int
+        Line below the axis, from 0.
+    size : float
+        Of the marks, in points.
+    """
     if not x.size:
         return
-    to_inches = axis.figure.dpi_scale_trans
-    below = axis.get_xaxis_transform() + ScaledTranslation(
-        0, -BELOW_AXIS / POINTS_PER_INCH, to_inches
-    )
-    axis.plot(x, np.zeros(x.size), "x", color=mark.color, transform=below, clip_on=False)
+    below = axis.get_xaxis_transform() + down(axis, line)
+    thin = {"color": INK, "markersize": 1.2 * size, "markeredgewidth": 0.5, "linestyle": "none"}
+    for look in (open_mark(mark, size), {"marker": "x"} | thin):
+        axis.plot(x, np.zeros(x.size), transform=below, clip_on=False, **look)
 
 
-def keep_room_for_crosses(axes: NDArray[Any]) -> None:
-    """Tick labels a little lower, alike under all panels."""
-    for axis in axes.flat:
-        axis.tick_params(axis="x", pad=BELOW_AXIS + 1)
+def name_crosses(axis: Axes, methods: Sequence[str], crossed: Sequence[str]) -> None:
+    """The mark of its method before every line of crosses, for crosses too small to show it."""
+    for line, method in enumerate(crossed):
+        below = axis.transAxes + down(axis, line)
+        look = open_mark(mark_of(methods.index(method)), CROSS)
+        axis.plot([-0.01], [0], transform=below, clip_on=False, **look)
+
+
+def open_mark(mark: Mark, size: float) -> dict[str, Any]:
+    """A mark alone, white inside."""
+    apart = {"markerfacecolor": "white", "markersize": size, "linestyle": "none"}
+    return mark.line() | apart
+
+
+def down(axis: Axes, line: int) -> ScaledTranslation:
+    """From the axis to a line of crosses below it."""
+    points = -(BELOW_AXIS + line * NEXT_BELOW)
+    return ScaledTranslation(0, points / POINTS_PER_INCH, axis.figure.dpi_scale_trans)
+
+
+def cross_out(
+    axis: Axes,
+    x: FloatVector,
+    frame: pd.DataFrame,
+    methods: Sequence[str],
+    crossed: Sequence[str],
+    size: float = CROSS,
+) -> None:
+    """A line of crosses for each of some methods, where it has no value in a panel with some."""
+    for line, method in enumerate(crossed if frame["value"].notna().any() else ()):
+        gone = (frame["value"].isna() & (frame["method"] == method)).to_numpy(np.bool_)
+        draw_crosses(axis, x[gone], mark_of(methods.index(method)), line, size)
+
+
+def keep_room_for_crosses(axes: NDArray[Any], n_lines: int) -> None:
+    """Tick labels lower, alike under all panels."""
+    for axis in axes.flat if n_lines else ():
+        axis.tick_params(axis="x", pad=BELOW_AXIS + NEXT_BELOW * (n_lines - 1) + 1.5)
 
 
 def method_handles(
-    rows: pd.DataFrame, methods: Sequence[str], labels: Labels, *, crosses: bool = False
+    rows: pd.DataFrame, methods: Sequence[str], labels: Labels, crossed: Sequence[str] = ()
 ) -> list[Line2D]:
     """Entries of a legend: the methods that are there, crosses and small points where some are."""
     there = set(rows["method"].astype(str))
@@ -153,8 +225,8 @@ def method_handles(
         for series, name in enumerate(methods)
         if name in there
     ]
-    if crosses and rows["value"].isna().any():
-        handles.append(Line2D([], [], color=GREY, linestyle="", marker="x", label="no estimate"))
+    if crossed:
+        handles.append(Line2D([], [], color=INK, linestyle="", marker="x", label=CROSSED))
     return [*handles, *few_handles(rows)]
 
 
@@ -189,22 +261,6 @@ def round_ticks(frame: pd.DataFrame) -> list[float]:
     )
     ticks = [step * 10.0**power for power in powers for step in (1, 2, 5)]
     around = [t for t in ticks if values.min() / 1.2 <= t <= values.max() * 1.2]
+    if len(around) > MOST_TICKS:
+        around = [t for t in around if round(math.log10(t), 9).is_integer()]
     return around or [values.min(), values.max()]
-
-
-def ticks_apart(values: Sequence[float], share: float) -> list[float]:
-    """Those of the values that stand apart by a share of the log axis, the ends among them.
-
-    Examples
-    --------
-    >>> ticks_apart([1.0, 1.05, 2.0, 4.0], 0.2)
-    [1.0, 2.0, 4.0]
-    """
-    ordered = sorted(set(values))
-    least = share * math.log(ordered[-1] / ordered[0])
-    kept = ordered[:1]
-    for value in ordered[1:-1]:
-        ends = math.log(value / kept[-1]), math.log(ordered[-1] / value)
-        if min(ends) >= least:
-            kept.append(value)
-    return kept if len(ordered) == 1 else [*kept, ordered[-1]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,8 @@ from p0sim.report.style import (
 from p0sim.report.target_panels import (
     LINE,
     counted,
-    each_target,
+    each_row,
+    few_ticks,
     rows_of_panels,
     target_panels,
     words_in_panel,
@@ -43,6 +44,8 @@ from p0sim.report.wording import (
 
 # Of the points of a panel: a few huge ones must not press the others together.
 SHOWN = 0.98
+# Of the reach of the axis: no mark is cut in two.
+MARK = 1.05
 # Points that the labels of ticks take.
 TICK_LABELS = 25
 # Standard errors that differ by less, relatively, are one number.
@@ -77,7 +80,7 @@ def plot_est_se(
     Figure
         Fits whose interval misses the truth are dark triangles, the others
         light circles; where it is not known, points. A panel counts those
-        that stand beyond its axes.
+        that stand beyond its axes. Panels of a row share their horizontal axis.
 
     Raises
     ------
@@ -98,14 +101,15 @@ def plot_est_se(
     with house_style():
         handles = est_se_handles()
         below = legend_inches(handles, width)
-        height = panel_inches(len(panels.cols), width, 0.8)
+        height = panel_inches(len(panels.cols), width, 0.8, len(panels.rows))
         parts = [(FREE, height)] * len(panels.rows)
-        figure, axes = stacked_grid(parts, len(panels.cols), width, below)
-        reach = reach_of(shown)
-        axes[0, 0].set_xlim(-reach, reach)
-        for axis, target in each_target(panels, axes, shown, "standard error"):
-            room = panel_points(axes.shape[1], width) - TICK_LABELS
-            est_se_panel(axis, target, reach, (room, 0.8 * POINTS_PER_INCH * height))
+        figure, axes = stacked_grid(parts, len(panels.cols), width, below, x_by_row=True)
+        room = panel_points(axes.shape[1], width) - TICK_LABELS
+        for row in each_row(panels, axes, shown, "standard error"):
+            est_se_row(row, (room, 0.8 * POINTS_PER_INCH * height))
+        for axis in axes.flat:
+            if not axis.lines:
+                axis.set_yticks([])
         panels.draw_frame(figure, axes)
         known = points["true_value"].notna().any()
         name_x_axes(axes, f"Estimate minus {'true value' if known else 'mean'}", width)
@@ -133,8 +137,17 @@ def span_of(std_error: pd.Series) -> tuple[float, float]:
     """Bottom of an axis and the largest standard error on it."""
     low, most = std_error.min(), std_error.quantile(SHOWN)
     # some room where all standard errors are alike
-    spread = max(most - low, 0.02 * most) or 1.0
+    spread = max(most - low, 0.005 * most) or 1.0
     return low - 0.1 * spread, min(std_error.max() + 0.05 * spread, most + 0.5 * spread)
+
+
+def est_se_row(row: Sequence[tuple[Axes, pd.DataFrame]], room: tuple[float, float]) -> None:
+    """Panels side by side, with one horizontal axis."""
+    reach = reach_of(pd.concat([target for _, target in row]))
+    for axis, target in row:
+        est_se_panel(axis, target, reach, room)
+    row[0][0].set_xlim(-MARK * reach, MARK * reach)
+    row[0][0].xaxis.set_major_locator(few_ticks(room[0]))
 
 
 def est_se_panel(axis: Axes, target: pd.DataFrame, reach: float, room: tuple[float, float]) -> None:

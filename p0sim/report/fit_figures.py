@@ -14,6 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from p0sim.report.notation import number_text
 from p0sim.report.style import GREY, INK, LIGHT, WIDTHS, house_style, mark_of, panel_grid, say
 
 SIDES = {"out": "Out-degree", "in": "In-degree"}
@@ -244,7 +245,7 @@ def _measure_panel(axis: Axes, rows: pd.DataFrame, mechanisms: Sequence[str], sc
     ticks = sorted(set(rows["epsilon"]))
     axis.set_xscale("log")
     axis.set_xlim(ticks[0] / BESIDE, ticks[-1] * BESIDE)
-    axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axis.set_xticks(ticks, [number_text(tick) for tick in ticks])
     axis.set_xticks([], minor=True)
     for series, mechanism in enumerate(mechanisms):
         mine = rows[(rows["mechanism"] == mechanism) & rows["value"].notna()]

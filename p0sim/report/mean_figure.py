@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 from numpy.typing import NDArray
 
 from p0sim.report.drawing import (
@@ -21,22 +20,37 @@ from p0sim.report.drawing import (
     measure_rows,
     round_ticks,
     scale_of,
-    ticks_apart,
 )
 from p0sim.report.notation import mathtext
-from p0sim.report.panels import Labels, Panels, free_factor, lay_out, require_apart
+from p0sim.report.panels import (
+    MOST_ABREAST,
+    Labels,
+    Panels,
+    free_factor,
+    lay_out,
+    require_apart,
+)
 from p0sim.report.selection import factors_of, labelled, level_texts, levels_of, select, varying
-from p0sim.report.style import Width, house_style, mark_of, panel_inches, say, stacked_grid
+from p0sim.report.style import (
+    Width,
+    house_style,
+    log_ticks,
+    mark_of,
+    panel_inches,
+    say,
+    stacked_grid,
+)
 from p0sim.report.utility_figure import spread_wide
 from p0sim.report.wording import (
     legend_inches,
     legend_outside,
+    lowest,
     name_x_axes,
     name_y_axes,
     panel_points,
     slant_if_crowded,
     slant_inches,
-    tick_share,
+    ticks_apart,
 )
 
 # A number whose levels differ by more than this factor stands on a log axis.
@@ -99,6 +113,7 @@ def plot_mean(
     x = x or axis_factor(chosen, [rows, cols])
     rows, cols = panel_factors(chosen, x, rows, cols)
     panels = lay_out(chosen, rows, cols, None, labels, inside=(x, "method"))
+    panels = panels.abreast() if len(panels.cols) > MOST_ABREAST else panels
     methods = levels_of(performance, "method")
     with house_style():
         return drawn(panels, x, methods, measure, width, labels)
@@ -120,7 +135,7 @@ def drawn(
         mean_panel(axis, part, x, levels_of(panels.frame, x), methods, scale_of(measure))
     panels.draw_frame(figure, axes)
     set_scales(axes, panels, x, names, width)
-    slant_if_crowded(axes[-1], names, room)
+    slant_if_crowded(lowest(axes), names, room)
     legend_outside(figure, handles, width)
     name_x_axes(axes, mathtext(labelled(x, labels)), width)
     name_y_axes(figure, value_label(panels.frame, measure, labels))
@@ -168,7 +183,7 @@ def value_label(frame: pd.DataFrame, measure: str, labels: Labels) -> str:
     """The name of the estimand for a mean, of the measure for others."""
     names = list(dict.fromkeys(frame["estimand"]))
     if measure != "mean" or len(names) != 1:
-        return axis_label(measure, labels)
+        return axis_label(measure, labels, frame["n_failed"])
     said = mathtext(labelled(names[0], labels))
     return said[:1].upper() + said[1:]
 
@@ -222,13 +237,10 @@ def set_scales(
             for between in range(len(names) - 1):
                 axis.axvline(between + 0.5, color="0.85", linewidth=0.5, zorder=0)
     else:
-        set_number_axis(axes[0, 0], panels.frame[x], tick_share(len(panels.cols), width))
+        set_number_axis(axes[0, 0], panels.frame[x], panel_points(len(panels.cols), width))
     for axis, part in zip(axes[:, 0], rows_of_panels(panels), strict=True):
         if x != "epsilon" and spread_wide(part["value"]):
-            rounded = round_ticks(part)
-            axis.set_yscale("log")
-            axis.set_yticks(rounded, [f"{tick:.3g}" for tick in rounded])
-            axis.yaxis.set_minor_locator(NullLocator())
+            log_ticks(axis.yaxis, round_ticks(part))
         else:
             show_zero(axis, part["value"])
 
@@ -244,12 +256,9 @@ def rows_of_panels(panels: Panels) -> list[pd.DataFrame]:
     return [panels.frame[panels.row_of == row] for row in panels.rows]
 
 
-def set_number_axis(axis: Axes, values: pd.Series, share: float) -> None:
-    """A log axis where numbers differ widely."""
+def set_number_axis(axis: Axes, values: pd.Series, room: float) -> None:
+    """A log axis of so many points where numbers differ widely."""
     levels = sorted(set(values.dropna().astype(float)))
     if levels[0] <= 0 or levels[-1] <= WIDE * levels[0]:
         return
-    axis.set_xscale("log")
-    ticks = ticks_apart(levels, share)
-    axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    axis.xaxis.set_minor_locator(NullLocator())
+    log_ticks(axis.xaxis, *ticks_apart(levels, room))

@@ -9,7 +9,7 @@ from typing import Any
 from p0sim.columns import FACTORS
 from p0sim.report.material import Material
 from p0sim.report.quantities import quantities_of
-from p0sim.report.selection import factors_of, labelled, levels_of
+from p0sim.report.selection import factors_of, labelled, levels_of, only_at
 
 TRUTHS = {
     "dataset": "were those fitted to the network {name} that comes with the program",
@@ -99,7 +99,7 @@ def fixed_sentence(material: Material) -> str:
     cells, labels = material.cells, material.labels
     levels = {name: levels_of(cells, name) for name in factors_of(cells)}
     fixed = [
-        f"{labelled(name, labels)} = {found[0]}"
+        f"{labelled(name, labels)} = {found[0]}{only_at(name, cells, labels)}"
         for name, found in levels.items()
         if len(found) == 1
     ]

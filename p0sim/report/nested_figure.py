@@ -14,14 +14,17 @@ from matplotlib.ticker import NullLocator
 
 from p0sim.arrays import FloatVector
 from p0sim.report.drawing import (
+    CROSS,
     NO_ESTIMATE,
     NOT_IN_DESIGN,
     available,
     axis_label,
-    draw_crosses,
+    cross_out,
     draw_points,
+    failing,
     measure_rows,
     method_handles,
+    name_crosses,
     on_few,
     scale_of,
     start_at_zero,
@@ -30,6 +33,7 @@ from p0sim.report.notation import mathtext
 from p0sim.report.panels import Labels, Panels, lay_out
 from p0sim.report.precision import printed_mcse
 from p0sim.report.selection import factors_of, key_column, labelled, level_texts, levels_of, varying
+from p0sim.report.stretched import STRETCHED, stretch
 from p0sim.report.style import (
     INK,
     LIGHT,
@@ -48,9 +52,9 @@ from p0sim.report.wording import (
     wrapped,
 )
 
-PANEL, STAIR = 1.7, 0.25
-# Points that a bar needs beside its neighbours.
-BAR = 2.0
+PANEL, STAIR = 2.0, 0.25
+# Points that a bar needs beside its neighbours; share of the place of a cell that a cross takes.
+BAR, OF_A_CELL = 2.0, 0.75
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +117,9 @@ def plot_nested(
     Figure
         Monte Carlo intervals are drawn as bars where there is room for them;
         where not, the legend gives the largest Monte Carlo standard error.
-        Values on fewer than 30 estimates are small open points, a cross below
-        the axis marks a cell where every fit failed.
+        Values on fewer than 30 estimates are small open points; the mark of a
+        method crossed out below the axis tells of a cell where each of its fits
+        failed. Shares beside a nominal level have an axis stretched towards 100 %.
 
     Raises
     ------
@@ -143,25 +148,34 @@ def plot_nested(
     panels = lay_out(chosen, rows, cols, where, labels, inside=inside)
     loops = loops_of(panels.frame, [name for name in (rows, cols) if name], order or ())
     methods, scale = levels_of(performance, "method"), scale_of(measure)
+    crossed = failing(panels, methods)
     bars = room_for_bars(len(loops.steps), panels, width)
     with house_style():
-        handles = nested_handles(panels.frame, methods, labels, nominal, scale, bars)
+        handles = nested_handles(panels.frame, methods, labels, nominal, scale, bars, crossed)
         parts = [("panel", PANEL)] * len(panels.rows) + [("stairs", STAIR * len(loops.factors))]
         parts = parts if loops.factors else parts[:-1]
         below = legend_inches(handles, width)
         figure, axes = stacked_grid(parts, len(panels.cols), width, below)
         for axis, part in panels.each(axes):
             nested_panel(axis, part, loops, methods, scale, bars)
+            size = min(CROSS, OF_A_CELL * panel_points(len(panels.cols), width) / len(loops.steps))
+            name_crosses(axis, methods, crossed)
+            cross_out(axis, loops.places(part) + 0.5, part, methods, crossed, size)
             if nominal is not None:
                 axis.axhline(scale * nominal, color=INK, linewidth=0.6, linestyle="--", zorder=0)
         for axis in axes[-1] if loops.factors else ():
             draw_stairs(axis, loops, labels, panel_points(axes.shape[1], width))
         panels.draw_frame(figure, axes[: len(panels.rows)])
-        start_at_zero(axes[0, 0], panels.frame["value"])
+        said = axis_label(measure, labels, panels.frame["n_failed"])
+        if nominal is not None and scale > 1:
+            said += f", {STRETCHED}"
+            stretch(axes[0, 0], panels.frame, nominal, 0.8 * POINTS_PER_INCH * PANEL)
+        else:
+            start_at_zero(axes[0, 0], panels.frame["value"])
         axes[0, 0].set_xlim(0, len(loops.steps))
         axes[0, 0].xaxis.set_major_locator(NullLocator())
         for axis in axes[: len(panels.rows), 0]:
-            axis.set_ylabel(wrapped(axis_label(measure, labels), PANEL * POINTS_PER_INCH))
+            axis.set_ylabel(wrapped(said, PANEL * POINTS_PER_INCH))
         legend_outside(figure, handles, width)
     return figure
 
@@ -220,7 +234,7 @@ def draw_nested(
 ) -> None:
     """The line of a method, its bars, and what stands apart from it."""
     mark, place = mark_of(series), loops.places(mine)
-    few, missing = on_few(mine), mine["value"].isna().to_numpy(np.bool_)
+    few = on_few(mine)
     heights = np.full(len(loops.steps), np.nan)
     heights[place[~few].astype(np.int64)] = scale * mine["value"][~few]
     edges = np.arange(len(heights) + 1)
@@ -230,7 +244,6 @@ def draw_nested(
     if bars:
         draw_points(axis, at[~few], mine[~few], scale, mark.lone())
     draw_points(axis, at[few], mine[few], scale, mark.lone())
-    draw_crosses(axis, at[missing], mark)
 
 
 def outer_edges(loops: Loops) -> list[int]:
@@ -268,11 +281,14 @@ def nested_handles(
     nominal: float | None,
     scale: float,
     bars: bool,
+    crossed: Sequence[str],
 ) -> list[Line2D]:
     """Entries of the legend: methods, the nominal line, what the bars are or how long."""
-    handles = method_handles(rows, methods, labels, crosses=True)
+    handles = method_handles(rows, methods, labels, crossed)
+    marked = bars or crossed or on_few(rows).any()
     for line in handles[: rows["method"].nunique()]:
-        line.set(marker=line.get_marker() if bars else "", markersize=2.5, markerfacecolor="white")
+        shown = line.get_marker() if marked else ""
+        line.set(marker=shown, markersize=2.5, markerfacecolor="white")
     if nominal is not None:
         said = f"nominal {scale * nominal:g}{' %' if scale > 1 else ''}"
         handles.append(Line2D([], [], color=INK, linestyle="--", linewidth=0.6, label=said))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 import unicodedata
 import warnings
@@ -81,6 +82,23 @@ def mathtext(text: str) -> str:
     """Text for matplotlib: mathematics where it is some, dollars escaped."""
     body = mathematics(text)
     return text.replace("$", r"\$") if body is None else f"${body}$"
+
+
+def number_text(value: float) -> str:
+    r"""A number beside an axis: three digits of it, whole ones whole, huge and tiny ones as powers.
+
+    Examples
+    --------
+    >>> number_text(3200.0), number_text(1.45628), number_text(0.001), number_text(2e-6)
+    ('3200', '1.46', '0.001', '$2\\cdot 10^{-6}$')
+    """
+    size = abs(value)
+    if size == 0 or 1e-4 <= size < 1e6:
+        return f"{value:.0f}" if size >= 1000 else f"{value:.3g}"
+    power = math.floor(math.log10(size) + 1e-9)
+    digits = f"{value / 10.0**power:.3g}"
+    times = "" if digits == "1" else rf"{digits}\cdot "
+    return f"${times}10^{{{power}}}$"
 
 
 def escape_latex(text: str) -> str:

@@ -21,7 +21,7 @@ from p0sim.report.precision import (
     measure_of,
     printed_mcse,
 )
-from p0sim.report.selection import TARGET, factors_of, labelled, levels_of
+from p0sim.report.selection import TARGET, factors_of, labelled, levels_of, only_at
 
 # Measures that need no estimate.
 UNCONDITIONAL = {"fail_rate", "coverage_uncond", "coverage_uncond_upper", "predicted_coverage"}
@@ -43,6 +43,7 @@ def note_of(
     others = [name for name in [*factors_of(targets), "method"] if name not in keys]
     fixed = [
         f"{labelled(name, labels)} = {labelled(levels_of(targets, name)[0], labels)}"
+        + only_at(name, targets, labels)
         for name in others
     ]
     sentences = [

@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 
 from p0sim.report.calibration_note import calibration_note
-from p0sim.report.captions import CAPTIONS, TITLES
+from p0sim.report.captions import TITLES, caption
 from p0sim.report.drawing import fits_in
 from p0sim.report.embedding import Picture, picture_of, png_of
 from p0sim.report.estimands import Chosen, few_estimands
@@ -183,7 +183,10 @@ def page_text(material: Material, table: PaperTable, shown: Sequence[Shown], cho
             table=html_table(table, "Table 1. Results."),
             shown=shown,
             titles=TITLES,
-            captions=CAPTIONS,
+            captions={
+                part.exhibit.kind: caption(part.exhibit.kind, material.performance)
+                for part in shown
+            },
             theory=theory_parts(material),
             calibration=calibration_part(material),
             estimands=chosen.shown,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, TypeAlias
 
 import pandas as pd
@@ -19,6 +20,7 @@ from p0sim.report.selection import (
     labelled,
     level_texts,
     levels_of,
+    only_at,
     select,
     varying,
 )
@@ -30,8 +32,9 @@ Labels: TypeAlias = Mapping[str, str] | None
 # Beyond these a figure is longer than a page, or its panels are too small to read.
 MOST_ROWS = MOST_COLS = 12
 MOST_PANELS = 60
-# A single column of more panels is laid out in columns of so many abreast.
-MOST_IN_A_COLUMN, ABREAST = 4, 3
+# Columns that a page has room for; panels of a single row or column, where they are more.
+MOST_ABREAST = IN_A_COLUMN = 4
+ABREAST = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,20 +75,54 @@ class Panels:
                     continue
                 yield axes[i, j], self.frame[(self.row_of == row) & (self.col_of == col)]
 
-    def in_columns(self) -> Panels:
-        """Rows of one column each, side by side where they are many: no strip of a figure."""
-        if len(self.cols) > 1 or len(self.rows) <= MOST_IN_A_COLUMN:
+    def abreast(self) -> Panels:
+        """At most four columns: others become rows, or go on in rows of panels further down.
+
+        Three or four rows turn into as many columns. A single row, or a single column of many
+        panels, goes on three abreast, several rows four abreast; each panel has a title then.
+        """
+        if len(self.cols) <= MOST_ABREAST and (len(self.cols) > 1 or len(self.rows) <= IN_A_COLUMN):
             return self
-        row_of = {level: str(i // ABREAST) for i, level in enumerate(self.rows)}
-        col_of = {level: str(i % ABREAST) for i, level in enumerate(self.rows)}
+        return (
+            self.turned() if 2 < len(self.rows) <= MOST_ABREAST < len(self.cols) else self.flowing()
+        )
+
+    def turned(self) -> Panels:
+        """Rows as columns and columns as rows."""
+        other = {"row": "col", "col": "row"}
         return replace(
             self,
-            row_of=self.row_of.map(row_of),
-            col_of=self.row_of.map(col_of),
-            rows=list(dict.fromkeys(row_of.values())),
-            cols=list(dict.fromkeys(col_of.values())),
-            above={(row_of[row], col_of[row]): self.titles["row", row] for row in self.rows},
+            row_of=self.col_of,
+            col_of=self.row_of,
+            rows=self.cols,
+            cols=self.rows,
+            titles={(other[side], level): said for (side, level), said in self.titles.items()},
         )
+
+    def flowing(self) -> Panels:
+        """Every row on as many lines as it needs; a single column as a row."""
+        pairs = [[(row, col) for col in self.cols] for row in self.rows]
+        lines = [list(chain(*pairs))] if len(self.cols) == 1 else pairs
+        across = ABREAST if len(lines) == 1 else MOST_ABREAST
+        place = {
+            pair: (f"{i}.{k // across}", str(k % across))
+            for i, line in enumerate(lines)
+            for k, pair in enumerate(line)
+        }
+        there = [place[pair] for pair in zip(self.row_of, self.col_of, strict=True)]
+        return replace(
+            self,
+            row_of=pd.Series([row for row, _ in there], self.frame.index),
+            col_of=pd.Series([col for _, col in there], self.frame.index),
+            rows=list(dict.fromkeys(row for row, _ in place.values())),
+            cols=list(dict.fromkeys(col for _, col in place.values())),
+            above={place[row, col]: self.title_of(row, col) for row, col in place},
+        )
+
+    def title_of(self, row: str, col: str) -> str:
+        """What one panel shows."""
+        said = self.titles["col", col], self.titles["row", row]
+        return ", ".join(title for title in said if title)
 
     def draw_frame(self, figure: Figure, axes: NDArray[Any]) -> None:
         """Titles over the columns, row levels at the right, what is fixed on top."""
@@ -161,7 +198,11 @@ def lay_out(
         if len(levels_of(shown, name)) > 1:
             shown = select(shown, {name: levels_of(shown, name)[0]})
     said = {name: levels_of(shown, name)[0] for name in constant if len(shown)}
-    fixed = tuple(heading(*pair, labels) for pair in said.items() if WHOLE_FIT not in pair)
+    fixed = tuple(
+        heading(*pair, labels) + mathtext(only_at(pair[0], shown, labels))
+        for pair in said.items()
+        if WHOLE_FIT not in pair
+    )
     row_of, col_of = side_of(shown, rows), side_of(shown, cols)
     order = [list(dict.fromkeys(side)) or [""] for side in (row_of, col_of)]
     first = first_levels(*order)

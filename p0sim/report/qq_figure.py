@@ -57,7 +57,8 @@ def plot_qq(
     -------
     Figure
         A panel whose fits all failed says so. Points beyond 6 stand as
-        triangles on the edge.
+        triangles on the edge. More than four columns become rows, or go on
+        below the first four.
 
     Raises
     ------
@@ -82,7 +83,7 @@ def plot_qq(
         panels.draw_frame(figure, axes)
         limit = largest_shown(shown["z"])
         axes[0, 0].set_ylim(-limit, limit)
-        name_x_axes(axes, "Quantile of N(0, 1)", width)
+        name_x_axes(axes, "Quantile of $N(0, 1)$", width)
         name_y_axes(figure, "Standardised error")
     return figure
 

@@ -13,6 +13,8 @@ from p0sim.errors import InvalidStudyError
 NOT_FACTORS = {"cell", "target_reps", *(column.name for column in PERFORMANCE)}
 NO_LEVEL = "none"
 TARGET = ["cell", "method", "estimand"]
+# Factors that mean something at some levels of another one alone.
+ONLY_AT = {"calibration": ("mechanism", ("dplp", "exponential"))}
 
 
 def factors_of(frame: pd.DataFrame) -> list[str]:
@@ -165,6 +167,21 @@ def with_factors(summary: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
         )
     factors = cells.astype({"cell": str}).drop(columns="target_reps", errors="ignore")
     return targets.merge(factors, on="cell", how="left", validate="m:1")
+
+
+def only_at(name: str, frame: pd.DataFrame, labels: Mapping[str, str] | None) -> str:
+    """Of a factor that some levels of another refuse, those in the frame that take it, in brackets.
+
+    Examples
+    --------
+    >>> shown = pd.DataFrame({"mechanism": ["dplp", "laplace"], "calibration": "sharp"})
+    >>> only_at("calibration", shown, None), only_at("calibration", shown[:1], None)
+    (' (dplp)', '')
+    """
+    other, taking = ONLY_AT.get(name, ("", ()))
+    levels = levels_of(frame, other) if other in frame else []
+    kept = [labelled(level, labels) for level in levels if level in taking]
+    return f" ({', '.join(kept) or 'not used'})" if len(kept) < len(levels) else ""
 
 
 def labelled(text: str, labels: Mapping[str, str] | None) -> str:

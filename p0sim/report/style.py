@@ -14,9 +14,12 @@ import numpy as np
 import seaborn
 from matplotlib import pyplot, style
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
+
+from p0sim.report.notation import number_text
 
 Width: TypeAlias = Literal["single", "double"]
 
@@ -24,6 +27,10 @@ Width: TypeAlias = Literal["single", "double"]
 WIDTHS: dict[Width, float] = {"single": 85 / 25.4, "double": 180 / 25.4}
 TITLE_HEIGHT = 0.3
 LEAST_PANEL = 1.0
+# Of the numbers under a row of panels, in inches.
+TICKS = 0.15
+# Height that the panels of a figure share, in inches: a page without its margins.
+PAGE = 8.0
 FREE = "free"
 GLYPH_WARNING = "Glyph .* missing"
 LEGEND_LINE = 0.16
@@ -150,7 +157,13 @@ def glyphs_unsaid() -> Iterator[list[str]]:
 
 
 def panel_grid(
-    n_rows: int, n_cols: int, width: Width, height: float, below: float = 0.0
+    n_rows: int,
+    n_cols: int,
+    width: Width,
+    height: float,
+    below: float = 0.0,
+    *,
+    x_by_row: bool = False,
 ) -> tuple[Figure, NDArray[Any]]:
     """A figure that pyplot knows nothing of, with its grid of axes.
 
@@ -164,20 +177,38 @@ def panel_grid(
         Height of a panel over its width.
     below : float
         Inches kept for a legend under the panels.
+    x_by_row : bool
+        As in `stacked_grid`.
     """
-    inches = panel_inches(n_cols, width, height)
-    return stacked_grid([("panel", inches)] * n_rows, n_cols, width, below)
+    parts = [("panel", panel_inches(n_cols, width, height, n_rows))] * n_rows
+    return stacked_grid(parts, n_cols, width, below, x_by_row=x_by_row)
 
 
-def panel_inches(n_cols: int, width: Width, height: float) -> float:
-    """Height of a panel, given its height over its width, neither tiny nor without end."""
-    return max(height * min(WIDTHS[width] / n_cols, 2.7), LEAST_PANEL)
+def panel_inches(
+    n_cols: int, width: Width, height: float, n_rows: int = 1, beside: float = 0.0
+) -> float:
+    """Height of a panel, given its height over its width: not tiny, and all of them on a page.
+
+    Parameters
+    ----------
+    n_cols, width, height, n_rows
+        As in `panel_grid`.
+    beside : float
+        Inches of every row of panels that something else takes.
+    """
+    wanted = height * min(WIDTHS[width] / n_cols, 2.7)
+    return max(min(wanted, PAGE / n_rows - beside), LEAST_PANEL)
 
 
 def stacked_grid(
-    parts: Sequence[tuple[str, float]], n_cols: int, width: Width, below: float = 0.0
+    parts: Sequence[tuple[str, float]],
+    n_cols: int,
+    width: Width,
+    below: float = 0.0,
+    *,
+    x_by_row: bool = False,
 ) -> tuple[Figure, NDArray[Any]]:
-    """Rows of axes of several kinds and heights, all with one x axis.
+    """Rows of axes of several kinds and heights, all with one x axis or each with its own.
 
     Parameters
     ----------
@@ -186,8 +217,10 @@ def stacked_grid(
         their y axis; those of the kind `FREE` have one of their own.
     n_cols, width, below
         As in `panel_grid`.
+    x_by_row : bool
+        Whether the x axis is shared by the panels of a row alone.
     """
-    heights = [height for _, height in parts]
+    heights = [height + (TICKS if x_by_row else 0) for _, height in parts]
     size = (WIDTHS[width], sum(heights) + TITLE_HEIGHT + below)
     figure = Figure(figsize=size, layout="constrained")
     grid = figure.add_gridspec(len(parts), n_cols, height_ratios=heights)
@@ -195,13 +228,14 @@ def stacked_grid(
     first: dict[str, Axes] = {}
     for row, column in np.ndindex(axes.shape):
         kind = parts[row][0]
-        axis = figure.add_subplot(grid[row, column], sharex=axes[0, 0], sharey=first.get(kind))
+        x_of = axes[row if x_by_row else 0, 0]
+        axis = figure.add_subplot(grid[row, column], sharex=x_of, sharey=first.get(kind))
         if kind != FREE:
             first.setdefault(kind, axis)
             axis.tick_params(labelleft=column == 0)
         # Ticks are made when drawn, maybe outside the style: their sizes are set now.
         axis.tick_params(labelsize=RC["xtick.labelsize"], width=0.6, length=2.5)
-        axis.tick_params(axis="x", labelbottom=row == len(parts) - 1)
+        axis.tick_params(axis="x", labelbottom=x_by_row or row == len(parts) - 1)
         axes[row, column] = axis
     return figure, axes
 
@@ -220,14 +254,12 @@ def say(axis: Axes, text: str) -> None:
     )
 
 
-def plain_log_ticks(axis: Axes, x: list[float], y: list[float]) -> None:
-    """Log scales with the given numbers written out on them."""
-    axis.set_xscale("log")
-    axis.set_yscale("log")
-    for side, ticks in ((axis.xaxis, x), (axis.yaxis, y)):
-        side.set_ticks(ticks, [f"{tick:.3g}" for tick in ticks])
-        side.set_minor_formatter(NullFormatter())
-        side.set_ticks([], minor=True)
+def log_ticks(side: Axis, ticks: Sequence[float], names: Sequence[str] | None = None) -> None:
+    """A log scale with these numbers on it, written out or under names of their own."""
+    side.axes.set(**{"xscale" if side is side.axes.xaxis else "yscale": "log"})
+    side.set_ticks(ticks, names or [number_text(tick) for tick in ticks])
+    side.set_minor_formatter(NullFormatter())
+    side.set_ticks([], minor=True)
 
 
 def save_figure(figure: Figure, stem: str | Path) -> tuple[Path, Path]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from p0sim.errors import InvalidStudyError
@@ -18,6 +19,8 @@ from p0sim.report.wording import points_of
 
 # Size and height of a line of the words in a panel, in points.
 SMALL, LINE = 6.0, 7.5
+# Points for a number under an axis and the gap beside it.
+TICK = 34
 
 
 def target_panels(
@@ -33,7 +36,7 @@ def target_panels(
         raise InvalidStudyError("a study must have contrasts to show their estimates; got none")
     targets = with_factors(summary, cells)
     cols = cols or free_factor(select(targets, where), [rows, "method"])
-    return lay_out(targets, rows, cols, where, labels, inside=()).in_columns()
+    return lay_out(targets, rows, cols, where, labels, inside=()).abreast()
 
 
 def rows_of_panels(panels: Panels, summary: pd.DataFrame) -> pd.DataFrame:
@@ -58,6 +61,19 @@ def each_target(
             say(axis, nothing_to_show(rows.iloc[0], needed))
 
 
+def each_row(
+    panels: Panels, axes: NDArray[Any], summary: pd.DataFrame, needed: str
+) -> Iterator[list[tuple[Axes, pd.DataFrame]]]:
+    """The same, row by row of the figure; a row with nothing to show has no ticks."""
+    shown = list(each_target(panels, axes, summary, needed))
+    for row in axes:
+        mine = [(axis, target) for axis, target in shown if axis in set(row)]
+        if mine:
+            yield mine
+        else:
+            row[0].set_xticks([])
+
+
 def nothing_to_show(target: pd.Series, needed: str) -> str:
     """Why: no fit at all, or fits without what the figure shows."""
     lacks = "estimate" if target["n_failed"] == target["n_attempted"] else needed
@@ -75,6 +91,11 @@ def words_in_panel(lines: Sequence[tuple[str, str]], room: float) -> str:
     """The lines of a panel, in short where one does not fit into `room` points."""
     fit = all(points_of(whole, SMALL) <= room for whole, _ in lines)
     return "\n".join(whole if fit else short for whole, short in lines)
+
+
+def few_ticks(room: float) -> MaxNLocator:
+    """Round numbers on an axis of so many points, 0 among them, clear of one another."""
+    return MaxNLocator(max(2, int(room / TICK)), steps=[1, 2, 5, 10])
 
 
 def write_in_panel(axis: Axes, said: str, x: float = 0.04, **where: Any) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 from numpy.typing import NDArray
 from statsmodels.stats.proportion import proportion_confint
 
@@ -25,18 +24,26 @@ from p0sim.report.drawing import (
     round_ticks,
     scale_of,
     start_at_zero,
-    ticks_apart,
 )
 from p0sim.report.notation import mathtext
 from p0sim.report.panels import Labels, free_factor, lay_out, require_apart
 from p0sim.report.selection import labelled, levels_of, select
-from p0sim.report.style import Width, house_style, mark_of, panel_inches, say, stacked_grid
+from p0sim.report.style import (
+    Width,
+    house_style,
+    log_ticks,
+    mark_of,
+    panel_inches,
+    say,
+    stacked_grid,
+)
 from p0sim.report.wording import (
     POINTS_PER_INCH,
     legend_inches,
     legend_outside,
     name_x_axes,
-    tick_share,
+    panel_points,
+    ticks_apart,
     wrapped,
 )
 
@@ -99,11 +106,11 @@ def plot_privacy_utility(
     chosen = select(chosen, where)
     cols = cols or free_factor(chosen, [rows, "epsilon", "method", "estimand"])
     rows = rows or free_factor(chosen, [cols, "epsilon", "method", "estimand"])
-    panels = lay_out(chosen, rows, cols, None, labels, inside=("epsilon", "method"))
+    panels = lay_out(chosen, rows, cols, None, labels, inside=("epsilon", "method")).abreast()
     methods = levels_of(performance, "method")
     with house_style():
         handles = method_handles(panels.frame, methods, labels)
-        height = panel_inches(len(panels.cols), width, 0.75)
+        height = panel_inches(len(panels.cols), width, 0.75, len(panels.rows), STRIP)
         parts = [("measure", height), ("share", STRIP)] * len(panels.rows)
         below = legend_inches(handles, width)
         figure, axes = stacked_grid(parts, len(panels.cols), width, below)
@@ -113,8 +120,9 @@ def plot_privacy_utility(
             utility_panel(axis, part, methods, scale_of(measure))
             share_strip(strip, part, methods)
         panels.draw_frame(figure, axes[::2])
-        set_scales(axes, panels.frame, tick_share(len(panels.cols), width))
-        label = wrapped(axis_label(measure, labels), 0.8 * POINTS_PER_INCH * height)
+        set_scales(axes, panels.frame, panel_points(len(panels.cols), width))
+        label = axis_label(measure, labels, panels.frame["n_failed"])
+        label = wrapped(label, 0.8 * POINTS_PER_INCH * height)
         for row in range(0, len(axes), 2):
             axes[row, 0].set_ylabel(label)
             axes[row + 1, 0].set_ylabel("No estimate\n(%)")
@@ -147,17 +155,11 @@ def draw_methods(axis: Axes, frame: pd.DataFrame, methods: Sequence[str], scale:
         draw_series(axis, mine["epsilon"].to_numpy(), mine, mark_of(series), scale)
 
 
-def set_scales(axes: NDArray[Any], frame: pd.DataFrame, share: float) -> None:
-    """Scales and ticks, those on the log axis apart by a share of it."""
-    ticks = ticks_apart(frame["epsilon"].tolist(), share)
-    axes[0, 0].set_xscale("log")
-    axes[0, 0].set_xticks(ticks, [f"{tick:.3g}" for tick in ticks])
-    axes[0, 0].xaxis.set_minor_locator(NullLocator())
+def set_scales(axes: NDArray[Any], frame: pd.DataFrame, room: float) -> None:
+    """Scales and ticks, on axes of so many points."""
+    log_ticks(axes[0, 0].xaxis, *ticks_apart(frame["epsilon"].tolist(), room))
     if spread_wide(frame["value"]):
-        rounded = round_ticks(frame)
-        axes[0, 0].set_yscale("log")
-        axes[0, 0].set_yticks(rounded, [f"{tick:.3g}" for tick in rounded])
-        axes[0, 0].yaxis.set_minor_locator(NullLocator())
+        log_ticks(axes[0, 0].yaxis, round_ticks(frame))
     start_at_zero(axes[0, 0], frame["value"])
     axes[1, 0].set(ylim=(-8, 108), yticks=[0, 50, 100])
 

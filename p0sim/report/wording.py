@@ -16,6 +16,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 from numpy.typing import NDArray
 
+from p0sim.report.notation import number_text
 from p0sim.report.style import LEGEND_LINE, RC, WIDTHS, Width, glyphs_unsaid
 
 POINTS_PER_INCH = 72
@@ -25,6 +26,8 @@ WORD = re.compile(r"(?:\\\$|\$[^$]*\$|[^\s$])+")
 LEGEND_ENTRY = 3.2 + 0.8 + 2.0
 # Around it, in points.
 LEGEND_PAD = 14
+# Share of an axis that its values span; points between the names of two ticks.
+WITHIN, BETWEEN_NAMES = 0.9, 3
 
 
 @lru_cache(maxsize=4096)
@@ -123,9 +126,38 @@ def panel_points(n_columns: int, width: Width) -> float:
     return 0.8 * WIDTHS[width] * POINTS_PER_INCH / n_columns
 
 
-def tick_share(n_columns: int, width: Width) -> float:
-    """Share of an axis that the number under a tick takes."""
-    return 22 / panel_points(n_columns, width)
+def ticks_apart(values: Sequence[float], room: float) -> tuple[list[float], list[str]]:
+    """Ticks of a log axis of `room` points at all values, named where there is room for a name.
+
+    Of values at even distances every second is named, or every third, where not all can be.
+
+    Examples
+    --------
+    >>> ticks_apart([1.0, 1.05, 2.0, 4.0], 60)
+    ([1.0, 1.05, 2.0, 4.0], ['1', '', '2', '4'])
+    >>> ticks_apart([1.0, 10.0, 100.0, 1000.0, 10000.0], 60)[1]
+    ['1', '', '100', '', '10000']
+    """
+    ordered = sorted(set(values))
+    steps = np.diff(np.log(ordered))
+    skips = range(1, len(ordered) + 1) if np.allclose(steps, steps[:1], rtol=0.05) else (1,)
+    thinned = (ordered[::skip] for skip in skips)
+    per_unit = WITHIN * room / (float(steps.sum()) or 1.0)
+    chosen = next((some for some in thinned if clear(some, per_unit) == some), ordered)
+    named = clear(chosen, per_unit)
+    return ordered, [number_text(value) if value in named else "" for value in ordered]
+
+
+def clear(ordered: Sequence[float], per_unit: float) -> list[float]:
+    """The values whose names stand clear of those before, at so many points a unit of their log."""
+    kept, end = [], -math.inf
+    for value in ordered:
+        half = points_of(number_text(value), RC["xtick.labelsize"]) / 2
+        middle = per_unit * math.log(value)
+        if middle - half >= end + BETWEEN_NAMES:
+            kept.append(value)
+            end = middle + half
+    return kept
 
 
 def name_y_axes(figure: Figure, name: str) -> None:
@@ -135,6 +167,12 @@ def name_y_axes(figure: Figure, name: str) -> None:
 
 
 def name_x_axes(axes: NDArray[Any], name: str, width: Width) -> None:
-    """The same name under every column of panels, on as many lines as it needs."""
-    for axis in axes[-1]:
+    """The same name under every column of panels, on as many lines as it needs, and its ticks'."""
+    for axis in lowest(axes):
         axis.set_xlabel(wrapped(name, panel_points(axes.shape[1], width)))
+        axis.tick_params(axis="x", labelbottom=True)
+
+
+def lowest(axes: NDArray[Any]) -> list[Axes]:
+    """The last panel of every column, above the places where none is."""
+    return [[axis for axis in column if axis.axison][-1] for column in axes.T]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,8 @@ from p0sim.report.style import (
 from p0sim.report.target_panels import (
     LINE,
     counted,
-    each_target,
+    each_row,
+    few_ticks,
     rows_of_panels,
     target_panels,
     words_in_panel,
@@ -45,6 +46,8 @@ from p0sim.report.wording import (
 
 # Of the ends of the intervals of a panel: a few huge ones must not make the others dots.
 SHOWN = 0.97
+# An axis is at most so many times as wide as the intervals of any of its panels need.
+WIDEST = 6
 
 
 def plot_zipper(
@@ -76,7 +79,8 @@ def plot_zipper(
     Figure
         Intervals minus the truth, one a centile of abs(z). Those that miss
         the truth are dark and thick, above the line of the coverage; its Monte
-        Carlo interval is shaded. Ends beyond the axis are cut.
+        Carlo interval is shaded. Panels of a row share their horizontal axis;
+        ends beyond it are cut.
 
     Raises
     ------
@@ -104,20 +108,28 @@ def plot_zipper(
     with house_style():
         handles = zipper_handles(nominal)
         below = legend_inches(handles, width)
-        figure, axes = panel_grid(len(panels.rows), len(panels.cols), width, 1.0, below)
-        for axis, target in each_target(panels, axes, shown, "interval"):
-            zipper_panel(axis, target, nominal, panel_points(axes.shape[1], width))
+        size = len(panels.rows), len(panels.cols)
+        figure, axes = panel_grid(*size, width, 1.0, below, x_by_row=True)
+        for row in each_row(panels, axes, shown, "interval"):
+            zipper_row(row, nominal, panel_points(size[1], width))
         panels.draw_frame(figure, axes)
-        reach = reach_of(shown)
-        axes[0, 0].set_xlim(-reach, reach)
         # centiles end at 100; the words of a panel stand above
-        height = 0.8 * POINTS_PER_INCH * panel_inches(len(panels.cols), width, 1.0)
+        height = 0.8 * POINTS_PER_INCH * panel_inches(size[1], width, 1.0, size[0])
         axes[0, 0].set_ylim(0, 100 / (1 - 2.7 * LINE / height))
         axes[0, 0].set_yticks([0, 50, 100 * nominal])
         name_x_axes(axes, "Interval minus true value", width)
         name_y_axes(figure, "Centile of |z|")
         legend_outside(figure, handles, width)
     return figure
+
+
+def zipper_row(row: Sequence[tuple[Axes, pd.DataFrame]], nominal: float, room: float) -> None:
+    """Panels side by side, with one horizontal axis."""
+    for axis, target in row:
+        zipper_panel(axis, target, nominal, room)
+    reach = reach_of(pd.concat([target for _, target in row]))
+    row[0][0].set_xlim(-reach, reach)
+    row[0][0].xaxis.set_major_locator(few_ticks(room))
 
 
 def zipper_panel(axis: Axes, target: pd.DataFrame, nominal: float, room: float) -> None:
@@ -137,16 +149,17 @@ def zipper_panel(axis: Axes, target: pd.DataFrame, nominal: float, room: float) 
     axis.axhline(100 * nominal, color=INK, linewidth=0.6, linestyle="--")
     axis.vlines(0, 0, 100, color=INK, linewidth=0.6)
     lines = (f"{share:.3g} % [{low:.3g}, {high:.3g}]", f"{share:.3g} %"), counted(first)
-    write_in_panel(axis, words_in_panel(lines, room), x=0.5, ha="center")
+    write_in_panel(axis, words_in_panel(lines, 0.95 * room), x=0.5, ha="center")
 
 
 def reach_of(shown: pd.DataFrame) -> float:
-    """Half-width of the axis: all but the farthest ends of every panel."""
+    """Half-width of an axis: all but the farthest ends of its panels, none of them a sliver."""
     ends = [(shown[side] - shown["true_value"]).abs() for side in ("lower", "upper")]
     farthest = pd.concat(ends, axis=1).max(axis=1)
     finite = farthest[np.isfinite(farthest)]
-    reach = finite.groupby([shown[name] for name in TARGET]).quantile(SHOWN).max()
-    return 1.05 * float(reach) if reach > 0 else 1.0
+    reach = finite.groupby([shown[name] for name in TARGET]).quantile(SHOWN)
+    whole = min(reach.max(), WIDEST * reach.min())
+    return 1.05 * float(whole) if whole > 0 else 1.0
 
 
 def zipper_handles(nominal: float) -> list[Artist]:

@@ -1,5 +1,7 @@
 """Standard errors against errors: points, the truth, counts."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -82,3 +84,26 @@ def test_without_truth_estimates_are_centred_at_their_mean(spread_out):
 def test_a_panel_whose_fits_all_failed_says_so(study, summaries):
     said = texts(plot_est_se(summaries["points"], study[0], cols="L"))
     assert said.count("no estimate in\n200 replicates") == 3
+
+
+def test_a_panel_without_estimates_has_no_numbers_beside_it(study, summaries):
+    figure = plot_est_se(summaries["points"], study[0], cols="L")
+    empty = [axis for axis in figure.axes if not axis.lines]
+    assert len(empty) == 3
+    assert [len(axis.get_yticks()) for axis in empty] == [0, 0, 0]
+
+
+def test_each_row_has_an_axis_that_its_points_fill_and_clear_numbers_under_it():
+    """Errors fall like the square root of n: those of 20 nodes are ten times those of 2000."""
+    sizes = (20, 50, 100, 500, 2000)
+    study = fake_study(sizes=sizes, epsilons=("2",), ls=("0",), reps=40)
+    cells, replicates, estimates = study
+    figure = plot_est_se(points_summary(estimates, cells, replicates), cells, cols="n")
+    figure.draw_without_rendering()
+    limits = np.array([axis.get_xlim()[1] for axis in figure.axes]).reshape(5, 3)
+    assert (limits == limits[:, :1]).all()
+    assert limits[0, 0] > 5 * limits[-1, 0]
+    for axis in figure.axes:
+        boxes = [text.get_window_extent() for text in axis.get_xticklabels() if text.get_text()]
+        inside = [box for box in boxes if axis.bbox.x0 <= (box.x0 + box.x1) / 2 <= axis.bbox.x1]
+        assert all(left.x1 < right.x0 for left, right in pairwise(inside))

@@ -140,8 +140,40 @@ def test_the_slopes_interval_is_the_t_interval_of_least_squares():
     np.testing.assert_allclose([got.lower, got.upper], [slope - half, slope + half], rtol=1e-6)
 
 
-def test_one_size_has_no_slope():
-    assert log_log_slope(np.array([50.0, 50.0]), np.array([1.0, 2.0])) is None
+def test_two_sizes_have_no_slope():
+    assert log_log_slope(np.array([50.0, 100.0, 100.0]), np.array([1.0, 2.0, 2.1])) is None
+
+
+def test_two_sizes_are_shown_without_slopes_and_with_crosses_where_nothing_is(measured):
+    gone = (measured["n"] == 100) & (measured["method"] == "paper")
+    figure = plot_consistency(measured.assign(value=measured["value"].mask(gone)))
+    assert all(axis.get_legend() is None for axis in figure.axes)
+    said = " ".join(legend_of(figure.legends[0]))
+    assert "paper" in said and "no estimate" in said and "0." not in said
+    crosses = [line for line in figure.axes[0].lines if line.get_marker() == "x"]
+    assert [line.get_xdata().tolist() for line in crosses] == [[100.0]]
+
+
+def test_a_method_with_too_few_sizes_says_so(growing):
+    gone = (growing["n"] > 100) & (growing["method"] == "paper")
+    part = growing.assign(value=growing["value"].mask(gone))
+    legend = legend_of(plot_consistency(part, where={"L": "0"}).axes[0].get_legend())
+    assert "paper: fewer than 3 n" in legend
+
+
+def test_the_name_of_a_measure_says_that_it_needs_an_estimate_where_some_have_none(measured):
+    def labels(frame):
+        figure = plot_privacy_utility(frame)
+        return [axis.get_ylabel().replace("\n", " ") for axis in figure.axes]
+
+    assert "Root mean squared error, given an estimate" in labels(measured)
+    assert "Root mean squared error" in labels(measured.assign(n_failed=0))
+
+
+def test_normal_quantiles_are_named_in_one_piece_under_four_columns(study):
+    cells, replicates, estimates = study
+    figure = plot_qq(qq_summary(estimates, cells, replicates), cells, cols="L")
+    assert {axis.get_xlabel() for axis in figure.axes[-4:]} == {"Quantile of $N(0, 1)$"}
 
 
 def test_consistency_names_every_method_with_its_slope(growing):
@@ -181,6 +213,47 @@ def test_coverage_marks_cells_without_a_fit(measured):
     figure = plot_coverage(measured, x="L")
     crosses = [line for line in figure.axes[0].lines if line.get_marker() == "x"]
     assert [round(float(line.get_xdata()[0])) for line in crosses] == [3, 3, 3]
+
+
+def test_crosses_of_methods_differ_in_mark_and_do_not_hide_each_other(measured):
+    """In print without colours, shapes tell the methods apart; all of them fail at L = log(n)."""
+    figure = plot_coverage(measured, x="L")
+    figure.draw_without_rendering()
+    axis = figure.axes[0]
+    below = [line for line in axis.lines if not line.get_clip_on()]
+    assert [line.get_marker() for line in below] == ["o", "x", "s", "x", "^", "x"]
+    heights = [line.get_transform().transform(line.get_xydata())[0, 1] for line in below]
+    assert heights[0] == heights[1] and heights[2] == heights[3] and heights[4] == heights[5]
+    points = -np.diff(heights[::2]) * 72 / figure.dpi
+    assert points.min() > below[1].get_markersize()
+
+
+def test_a_panel_without_any_estimate_has_words_alone(measured):
+    figure = plot_coverage(measured, x="epsilon", cols="L", where={"n": 100})
+    empty = [axis for axis in figure.axes if axis.texts and not axis.lines]
+    assert "no estimate in\nany replicate" in [text.get_text() for text in empty[0].texts]
+    entries = legend_of(figure.legends[0])
+    assert not any("no estimate" in entry for entry in entries)
+
+
+def test_five_panels_of_coverage_stand_in_two_rows_and_each_column_has_its_axis(measured):
+    part = measured[measured["L_rule"] == "0"]
+    five = pd.concat([part.assign(group=name, group_rule=name) for name in "abcde"])
+    one = {"n": 100, "estimand": "alpha[1]-alpha[2]"}
+    figure = plot_coverage(five, x="epsilon", cols="group", where=one)
+    shown = [axis for axis in figure.axes if axis.axison]
+    assert len(shown) == 5
+    assert [axis.get_title() for axis in shown] == [f"group = {name}" for name in "abcde"]
+    assert [axis.get_xlabel() != "" for axis in shown] == [False, False, True, True, True]
+    assert [bool(axis.xaxis.get_tick_params()["labelbottom"]) for axis in shown[2:]] == [True] * 3
+
+
+def test_the_axis_of_coverage_is_stretched_and_says_so(measured):
+    figure = plot_coverage(measured)
+    assert "stretched near 100" in figure.get_supylabel().replace("\n", " ")
+    places = figure.axes[0].transData.transform([(0, 85.0), (0, 95.0), (0, 100.0)])[:, 1]
+    # equal steps, by hand: 15, 5 and 0 misses stand at log(4), log(2) and log(1)
+    assert np.diff(places)[0] == pytest.approx(np.diff(places)[1])
 
 
 def test_a_hole_in_the_design_says_so(measured):
@@ -341,7 +414,7 @@ def test_marks_of_many_series_stay_apart():
 
 
 def test_series_differ_in_marker_and_line_not_in_colour_alone(measured):
-    assert len(plot_coverage(measured).legends[0].legend_handles) == 3 + 2
+    assert len(plot_coverage(measured).legends[0].legend_handles) == 3 + 1
     assert len({mark_of(series).marker for series in range(8)}) == 8
     assert len({mark_of(series).linestyle for series in range(4)}) == 4
 

@@ -91,6 +91,33 @@ def test_a_cell_without_estimates_has_a_cross_and_no_line(measured):
     assert np.isnan(line_of(axis, 1)[missing]).all()
 
 
+def test_crosses_stand_in_one_line_a_method_clear_of_each_other(measured, long):
+    figure = plot_nested(measured, nominal=0.95)
+    figure.draw_without_rendering()
+    axis = figure.axes[0]
+    crosses = [line for line in axis.lines if line.get_marker() == "x"]
+    spots = [line.get_transform().transform(line.get_xydata()) for line in crosses]
+    size = crosses[0].get_markersize() * figure.dpi / 72
+    assert min(-np.diff([spot[0, 1] for spot in spots])) > size
+    assert min(np.diff(spot[:, 0]).min() for spot in spots) > 0.95 * size
+    gone = long.assign(value=long["value"].mask(long["n"] > 100))
+    small = [line for line in plot_nested(gone).axes[0].lines if line.get_marker() == "x"]
+    assert 0 < small[0].get_markersize() < crosses[0].get_markersize()
+
+
+def test_every_line_of_crosses_begins_with_the_mark_of_its_method(measured):
+    axis = plot_nested(measured).axes[0]
+    keys = [line for line in axis.lines if len(line.get_xdata()) and line.get_xdata()[0] < 0]
+    assert [line.get_marker() for line in keys] == ["o", "s", "^"]
+
+
+def test_coverage_beside_its_level_has_a_stretched_axis_and_says_so(measured):
+    axis = plot_nested(measured, nominal=0.95).axes[0]
+    assert axis.get_yscale() == "function"
+    assert "stretched near 100" in axis.get_ylabel().replace("\n", " ")
+    assert plot_nested(measured, measure="rmse").axes[0].get_yscale() == "linear"
+
+
 def test_a_hole_in_the_design_leaves_no_place(measured):
     part = measured[~((measured["n"] == 100) & (measured["L_rule"] == "0"))]
     assert len(line_of(plot_nested(part).axes[0], 0)) == 24 - 3

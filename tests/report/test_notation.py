@@ -2,7 +2,7 @@
 
 import pytest
 
-from p0sim.report.notation import escape_latex, formula, latex, mathtext
+from p0sim.report.notation import escape_latex, formula, latex, mathtext, number_text
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,26 @@ from p0sim.report.notation import escape_latex, formula, latex, mathtext
 )
 def test_formulas_in_n_keep_their_value_in_latex(text, expected):
     assert formula(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        (1600.0, "1600"),
+        (3200, "3200"),
+        (1024.0, "1024"),
+        (20000.0, "20000"),
+        (1.45628, "1.46"),
+        (0.5, "0.5"),
+        (0.001, "0.001"),
+        (0.0, "0"),
+        (1e-6, "$10^{-6}$"),
+        (2e-5, r"$2\cdot 10^{-5}$"),
+        (1e6, "$10^{6}$"),
+    ],
+)
+def test_numbers_beside_an_axis_are_written_out(number, expected):
+    assert number_text(number) == expected
 
 
 @pytest.mark.parametrize("text", ["two-step", "paper", "2", "0.5", "n", "f(n)", "a b", "x/y", "("])

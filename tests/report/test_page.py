@@ -145,6 +145,12 @@ def without_images(text):
     return re.sub(r'"data:[^"]*"', '""', text)
 
 
+def test_captions_say_what_holds_in_this_study(page):
+    """One size, and half of the cells have no estimate."""
+    assert "Estimates are judged on the data sets that have one." in page.text
+    assert "least-squares slopes" not in page.text
+
+
 def test_every_image_is_a_png_and_says_what_it_shows(page):
     images = [attrs for tag, attrs in page.elements if tag == "img"]
     assert len(images) >= 4

@@ -1,12 +1,14 @@
 """Zipper plots: what stands where, and what is said."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from p0sim.errors import InvalidParametersError, InvalidStudyError
 from p0sim.performance.quantiles import zipper_summary
 from p0sim.report.figures import plot_zipper
-from tests.report.fake_study import texts
+from tests.report.fake_study import fake_study, texts
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +80,44 @@ def test_one_huge_interval_does_not_press_the_others_together(study):
     wild = estimates["upper"].where(estimates["rep"] != 7, 1e9)
     frame = zipper_summary(estimates.assign(upper=wild), cells, replicates)
     assert plot_zipper(frame, cells).axes[0].get_xlim()[1] < 10
+
+
+def test_panels_of_a_row_share_their_axis_and_others_do_not(study):
+    cells, replicates, estimates = study
+    wide = cells.set_index("cell")["epsilon_rule"].eq("2").map({True: 9.0, False: 1.0})
+    factor = estimates["cell"].map(wide)
+    ends = {
+        side: 0.1 + factor * (estimates[side] - estimates["true_value"])
+        for side in ("lower", "upper")
+    }
+    frame = zipper_summary(estimates.assign(**ends), cells, replicates)
+    figure = plot_zipper(frame, cells, rows="epsilon", cols="method")
+    limits = np.array([axis.get_xlim()[1] for axis in figure.axes]).reshape(3, 3)
+    assert (limits == limits[:, :1]).all()
+    assert limits[0, 0] > 5 * limits[1, 0]
+
+
+def test_no_panel_is_a_sliver_beside_a_wild_one(study):
+    cells, replicates, estimates = study
+    wild = estimates["method"] == "balanced"
+    ends = {
+        side: estimates[side].where(~wild, 0.1 + sign * 1000)
+        for side, sign in (("lower", -1), ("upper", 1))
+    }
+    frame = zipper_summary(estimates.assign(**ends), cells, replicates)
+    axis = plot_zipper(frame, cells, rows="epsilon", cols="method").axes[0]
+    light, dark = intervals(axis)
+    assert np.abs(np.concatenate([light, dark])[:, :, 0]).max() > axis.get_xlim()[1] / 7
+
+
+def test_many_levels_become_rows_whose_panels_have_room_for_their_words(study):
+    cells, replicates, estimates = fake_study(sizes=tuple(range(20, 90, 10)), ls=("0",), reps=20)
+    figure = plot_zipper(zipper_summary(estimates, cells, replicates), cells, cols="n")
+    assert [axis.get_title() for axis in figure.axes[:3]] == ["nonprivate", "paper", "balanced"]
+    assert len(figure.axes) == 7 * 3
+    figure.draw_without_rendering()
+    words = [axis.texts[0].get_window_extent() for axis in figure.axes]
+    assert all(left.x1 < right.x0 for left, right in pairwise(words[:3]))
 
 
 def test_a_hole_in_the_design_says_so(study, summaries):
