@@ -81,7 +81,7 @@ clean:
 # The stamps live with the environment: a changed input installs again.
 $(BIN)/.installed: $(INPUTS) | $(BIN)/pip
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e .
-	touch $@
+	@touch $@ && echo "p0sim is in $(BIN). Next: $(BIN)/p0sim --help, or make study for a first study"
 
 $(BIN)/.installed-test: $(INPUTS) | $(BIN)/pip
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[test]'

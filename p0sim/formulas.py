@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from p0sim.errors import InvalidStudyError
-from p0sim.validation import nearest
+from p0sim.validation import advice
 
 FUNCTIONS: dict[str, Callable[[float], float]] = {
     "log": math.log,
@@ -187,8 +187,7 @@ class _Reader:
         if name not in self.names:
             known = [*self.names, *FUNCTIONS]
             raise self._refusal(
-                f"{name!r} at position {position} is not known; "
-                f"did you mean {nearest(name, known)!r}? Known here: {', '.join(known)}"
+                f"{name!r} at position {position} is not known; {advice(name, known)}"
             )
         return float(self.names[name])
 

@@ -4,29 +4,55 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from p0sim.errors import InvalidStudyError
+from p0sim.errors import LABELS_SHOWN, InvalidStudyError, P0SimError
 
 Model = TypeVar("Model", bound=BaseModel)
 LENGTH_SHOWN = 80
 
 
-def nearest(name: str, known: Collection[str]) -> str:
-    """Return the known name that looks most like this one.
+def suggestion(name: str, known: Collection[str]) -> str:
+    """The end of a refusal: the known name that was meant, if any looks like it.
 
     Examples
     --------
-    >>> nearest("Epsilom", ["n", "q", "epsilon"])
-    'epsilon'
+    >>> suggestion("Epsilom", ["n", "q", "epsilon"])
+    ", did you mean 'epsilon'?"
+    >>> suggestion("rho", ["n", "q", "epsilon"])
+    ''
     """
-    lowered = name.lower()
-    ratios = {k: difflib.SequenceMatcher(None, lowered, k.lower()).ratio() for k in known}
-    return max(ratios, key=ratios.__getitem__)
+    near = _nearest(name, known)
+    return "" if near is None else f", did you mean {near!r}?"
+
+
+def one_of(name: str, known: Collection[str], beside: str = "") -> str:
+    """The middle and the end of a refusal: what may stand there, what does, what was meant.
+
+    Parameters
+    ----------
+    name : str
+        What was written.
+    known : collection of str
+        What may be written; many names are listed only where none looks like this one.
+    beside : str
+        Another way to be right, after the names.
+
+    Examples
+    --------
+    >>> one_of("singel", ["single", "double"])
+    "one of single, double; got 'singel', did you mean 'single'?"
+    >>> one_of("noed19", [f"node{k}" for k in range(1, 21)])
+    "one of 20 names; got 'noed19', did you mean 'node19'?"
+    """
+    meant = suggestion(name, known)
+    listed = f"{len(known)} names" if meant and len(known) > LABELS_SHOWN else ", ".join(known)
+    return f"one of {listed}{beside}; got {name!r}{meant}"
 
 
 def refuse_unknown(keys: Iterable[str], allowed: Collection[str], place: str) -> None:
@@ -44,7 +70,7 @@ def refuse_unknown(keys: Iterable[str], allowed: Collection[str], place: str) ->
     Raises
     ------
     InvalidStudyError
-        Names the key, the place, the nearest allowed key and all of them.
+        Names the key, the place, the allowed key that looks like it, and all of them if few.
 
     Examples
     --------
@@ -56,7 +82,26 @@ Known here: name, reps
     """
     for key in keys:
         if key not in allowed:
-            raise InvalidStudyError(f"{place} has an unknown key {key!r}; {_advice(key, allowed)}")
+            told = advice(key, sorted(allowed))
+            raise InvalidStudyError(f"{place} has an unknown key {key!r}; {told}")
+
+
+def advice(name: str, known: Collection[str]) -> str:
+    """What to write in place of an unknown name: the one that was meant, and all if they are few.
+
+    Examples
+    --------
+    >>> advice("rep", ["name", "reps"])
+    "did you mean 'reps'? Known here: name, reps"
+    >>> advice("zz", ["name", "reps"])
+    'known here: name, reps'
+    """
+    if not known:
+        return "nothing is known here"
+    meant = suggestion(name, known).removeprefix(", ")
+    if not meant:
+        return f"known here: {', '.join(known)}"
+    return meant if len(known) > LABELS_SHOWN else f"{meant} Known here: {', '.join(known)}"
 
 
 def check_table(model: type[Model], table: object, place: str) -> Model:
@@ -101,6 +146,26 @@ def check_table(model: type[Model], table: object, place: str) -> Model:
         raise InvalidStudyError(f"{place} {_one_line(error.errors()[0])}") from None
 
 
+@contextmanager
+def placed(names: Collection[str], place: str) -> Iterator[None]:
+    """Say in which table of a study file a name stands, where a refusal begins with it.
+
+    Examples
+    --------
+    >>> with placed(["n", "q"], "[factors]"):
+    ...     raise InvalidStudyError("q must be at least 2; got 1")
+    Traceback (most recent call last):
+        ...
+    p0sim.errors.InvalidStudyError: [factors] q must be at least 2; got 1
+    """
+    try:
+        yield
+    except P0SimError as error:
+        if str(error).partition(" ")[0] not in names:
+            raise
+        raise InvalidStudyError(f"{place} {error}") from None
+
+
 def shown(value: object) -> str:
     """Show a value in an error message on one line, cut when long.
 
@@ -113,11 +178,10 @@ def shown(value: object) -> str:
     return text if len(text) <= LENGTH_SHOWN else text[: LENGTH_SHOWN - 3] + "..."
 
 
-def _advice(key: str, allowed: Collection[str]) -> str:
-    if not allowed:
-        return "no keys are known here"
-    known = ", ".join(sorted(allowed))
-    return f"did you mean {nearest(key, allowed)!r}? Known here: {known}"
+def _nearest(name: str, known: Collection[str]) -> str | None:
+    """The known name that looks like this one; by difflib's own measure of what is far-fetched."""
+    by_lower = {k.lower(): k for k in reversed([*known])}
+    return next(map(by_lower.get, difflib.get_close_matches(name.lower(), by_lower, n=1)), None)
 
 
 def _one_line(problem: ErrorDetails) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import itertools
+import os
 import re
 import shutil
 import subprocess
@@ -86,16 +87,55 @@ def test_the_fraternity_file_is_the_one_its_source_entry_describes():
     assert (min(in_degree), max(in_degree)) == (105 - 57, 223 - 57)
 
 
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_make_install_ends_with_what_comes_next():
+    told = subprocess.run(
+        ["make", "-nB", "install"], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    assert "Next: .venv/bin/p0sim --help" in told.stdout.splitlines()[-1]
+
+
+def copied_to(folder: Path) -> None:
+    """What a build needs."""
+    skipped = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "p0sim", folder / "p0sim", ignore=skipped)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder)
+
+
 @pytest.mark.slow
 def test_the_wheel_holds_every_file_of_the_package(tmp_path):
     """Oracle: the files in the tree; a copy is built, as building leaves files behind."""
-    skipped = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "p0sim", tmp_path / "p0sim", ignore=skipped)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, tmp_path)
+    copied_to(tmp_path)
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     subprocess.run([*build, "-w", "wheels", "."], cwd=tmp_path, check=True, capture_output=True)
     (wheel,) = (tmp_path / "wheels").glob("*.whl")
     held = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("p0sim/")}
     tree = {str(path.relative_to(ROOT).as_posix()) for path in (ROOT / "p0sim").rglob("*.*")}
     assert held == {name for name in tree if "__pycache__" not in name}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", ["beside the clone", "elsewhere"])
+def test_an_editable_install_is_the_package_wherever_python_starts(tmp_path, start):
+    """A clone is a folder p0sim too, which without an __init__.py is a package to whoever looks."""
+    clone = tmp_path / "p0sim"
+    copied_to(clone)
+    build = "from setuptools import build_meta; print(build_meta.build_editable('.'))"
+    done = subprocess.run(
+        [sys.executable, "-c", build], cwd=clone, check=True, capture_output=True, text=True
+    )
+    zipfile.ZipFile(clone / done.stdout.split()[-1]).extractall(tmp_path / "site")
+    (tmp_path / "empty").mkdir()
+    look = f"import site; site.addsitedir({str(tmp_path / 'site')!r}); import p0sim; "
+    # -S: an installed p0sim would be found as well
+    found = subprocess.run(
+        [sys.executable, "-S", "-c", look + "print(p0sim.__file__, p0sim.__version__)"],
+        cwd=tmp_path if start == "beside the clone" else tmp_path / "empty",
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = f"{clone / 'p0sim' / '__init__.py'} {p0sim.__version__}"
+    assert found.stdout.strip() == told, found.stderr

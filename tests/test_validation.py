@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from p0sim.errors import InvalidStudyError
-from p0sim.validation import check_table, nearest, refuse_unknown
+from p0sim.validation import advice, check_table, one_of, refuse_unknown, suggestion
 
 FACTORS = ["n", "q", "L", "epsilon"]
 CASES = [
@@ -17,6 +17,14 @@ CASES = [
     ("eps", FACTORS, "epsilon"),
     ("rep", ["name", "reps", "seed"], "reps"),
 ]
+FAR = [
+    ("rho", FACTORS),
+    ("delta", FACTORS),
+    ("ridge", ["margins", "variance", "solver", "mechanism"]),
+    ("zz", ["a", "b"]),
+    ("karate", ["fraternity", "eies", "lazega"]),
+]
+MANY = [f"node{number}" for number in range(1, 31)]
 
 
 class Inner(BaseModel):
@@ -71,10 +79,28 @@ def test_known_keys_pass():
 
 
 def test_nothing_known_is_said():
-    with pytest.raises(InvalidStudyError, match=r"\[x\] has an unknown key 'a'; no keys are known"):
+    with pytest.raises(
+        InvalidStudyError, match=r"\[x\] has an unknown key 'a'; nothing is known here"
+    ):
         refuse_unknown(["a"], [], "[x]")
 
 
 @pytest.mark.parametrize(("typed", "known", "meant"), CASES)
-def test_nearest_is_what_a_reader_would_pick(typed, known, meant):
-    assert nearest(typed, known) == meant
+def test_what_is_near_is_suggested(typed, known, meant):
+    assert suggestion(typed, known) == f", did you mean {meant!r}?"
+
+
+@pytest.mark.parametrize(("typed", "known"), FAR)
+def test_nothing_far_fetched_is_suggested(typed, known):
+    assert suggestion(typed, known) == ""
+    assert advice(typed, known) == f"known here: {', '.join(known)}"
+    with pytest.raises(InvalidStudyError) as caught:
+        refuse_unknown([typed], known, "[x]")
+    assert "did you mean" not in str(caught.value)
+
+
+def test_many_names_are_listed_only_where_none_is_near():
+    assert one_of("noed19", MANY) == "one of 30 names; got 'noed19', did you mean 'node19'?"
+    assert one_of("zz", MANY) == f"one of {', '.join(MANY)}; got 'zz'"
+    assert advice("noed19", MANY) == "did you mean 'node19'?"
+    assert advice("zz", MANY) == f"known here: {', '.join(MANY)}"

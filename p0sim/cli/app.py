@@ -7,9 +7,11 @@ import shlex
 import signal
 import sys
 import warnings
+from collections.abc import Collection
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from p0sim import __version__
 from p0sim.cli.main import INTERRUPTED
@@ -18,13 +20,45 @@ from p0sim.errors import P0SimError
 
 SIGNALS = [getattr(signal, n) for n in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, n)]
 RESUMABLE = (["run"], ["extend"])
+# columns of the help beside names and what they do
+MARGINS = 6
 NOT_REPRODUCED, BAD_INPUT, NO_VALID_REPLICATE, OUT_OF_TIME = 1, 2, 3, 4
 Jobs = Annotated[int, typer.Option("-j", "--jobs", help="Workers; -1 is one a core.")]
 # what BadParameter is a kind of: typer's own class, click's before version 0.29
 UsageError: Any = typer.BadParameter.__base__
 
+# Headings of the help and the commands below each, in the order of the work.
+PANELS = {
+    "Networks and releases": (
+        *("datasets", "explore", "release", "ledger", "fit", "existence", "synthesize"),
+        "recommend",
+    ),
+    "Simulation studies": (
+        *("check", "plan", "run", "status", "failures", "repro", "extend", "merge"),
+    ),
+    "What came out": ("table", "plot", "report", "export", "columns"),
+}
+
+
+class InPanels(TyperGroup):
+    """Commands listed as they are used, not as their modules happen to be imported."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names in the order of the panels."""
+        return [name for names in PANELS.values() for name in names]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """A section of the help for each panel."""
+        limit = formatter.width - MARGINS - max(map(len, self.commands))
+        for title, names in PANELS.items():
+            shown = [(name, self.commands[name].get_short_help_str(limit)) for name in names]
+            with formatter.section(title):
+                formatter.write_dl(shown)
+
+
 app = typer.Typer(
     name="p0sim",
+    cls=InPanels,
     help="Simulation and inference for weighted p0 networks under edge differential privacy.",
     no_args_is_help=True,
     add_completion=False,
@@ -101,6 +135,14 @@ def _interrupt(*_: object) -> NoReturn:
 def same_command() -> str:
     """What was typed: a study resumes by itself when it is run again."""
     return shlex.join(["p0sim", *sys.argv[1:]])
+
+
+def require_word(word: str, name: str, known: Collection[str]) -> None:
+    """Refuse a word that is none of those known."""
+    from p0sim.validation import one_of
+
+    if word not in known:
+        raise UsageError(f"{name} must be {one_of(word, known)}")
 
 
 def say(line: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from p0sim.cli.app import app, say
-from p0sim.cli.new_files import require_new_figures
+from p0sim.cli.new_files import figure_stem, require_new_figures, writing_output
 from p0sim.cli.seeds import seeded
 from p0sim.cli.words import patience, print_frame
 from p0sim.errors import InvalidNetworkError, NoEstimateError
@@ -70,7 +70,8 @@ def explore(
     from p0sim.report.style import save_figure
     from p0sim.studies.fit_plots import plot_exploration
 
-    require_new_figures([output] if output is not None else [])
+    stem = None if output is None else figure_stem(Path(output))
+    require_new_figures([] if stem is None else [str(stem)])
     losses = [float(exact_epsilon(text.strip()).value) for text in epsilons.split(",")]
     read = read_network(network, q, nodes)
     if nodes is None:
@@ -80,8 +81,10 @@ def explore(
         frame = pd.DataFrame(_told(explore_rows(read, losses, reps, rng=rng), reps))
     about = f"n = {read.n}, q = {q}, {reps} simulated releases a row, seed {used}"
     _print_exploration(frame, NOT_A_RELEASE, about)
-    if output is not None:
-        for path in save_figure(plot_exploration(frame), output):
+    if stem is not None:
+        with writing_output(stem):
+            paths = save_figure(plot_exploration(frame), stem)
+        for path in paths:
             print(f"Written: {path} ({NOT_A_RELEASE})")
 
 
@@ -138,14 +141,12 @@ def _told(rows: Iterable[Row], reps: int) -> Iterator[Row]:
 
 def _entry(name: str) -> dict[str, Any]:
     """What is written of a network, or the refusal of a name that no network has."""
-    import difflib
-
     from p0sim.datasets import sources
+    from p0sim.validation import one_of
 
     known = sources()
     if name not in known:
-        near = "".join(f", did you mean {k!r}?" for k in difflib.get_close_matches(name, known, 1))
-        raise InvalidNetworkError(f"NAME must be one of {', '.join(known)}; got {name!r}{near}")
+        raise InvalidNetworkError(f"NAME must be {one_of(name, known)}")
     return known[name]
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from p0sim.cli.app import Jobs, app, say
+from p0sim.cli.app import Jobs, UsageError, app, require_word, say
 from p0sim.cli.words import print_frame
 
 COLUMNS_PAGE = "columns.md"
+# each is a method to_FORM of a table
+FORMS = ("text", "markdown", "latex", "csv", "html")
 Directory = Annotated[Path, typer.Argument(help="Results folder of a study.")]
 Where = Annotated[
     str | None, typer.Option(help="Levels to show, such as 'n=100|200,method=paper'.")
@@ -53,6 +54,7 @@ def failures(directory: Directory) -> None:
     if len(failed):
         print("Failed fits:")
         print_frame(failed.assign(share=failed["share"].map("{:.2%}".format)))
+        print(f"share: of all fits of the method in all cells; by cell: p0sim status {directory}")
     if len(problems):
         print("\nErrors and warnings:")
         print_frame(problems)
@@ -70,36 +72,28 @@ def table(
         typer.Option(help="Template over measures, such as '{coverage} ({ci_width})'."),
     ] = None,
     where: Where = None,
-    form: Annotated[
-        str, typer.Option("--format", help="text, markdown, latex, csv or html.")
-    ] = "text",
+    form: Annotated[str, typer.Option("--format", help=f"{', '.join(FORMS)}.")] = "text",
 ) -> None:
     """Print a table of a study's performance.
 
     Example: p0sim table results/coverage --rows n,estimand --cols epsilon,L --format latex
     """
-    from p0sim.report.tables import paper_table
-    from p0sim.studies.reporting import measures_of
+    require_word(form, "--format", FORMS)
+    from p0sim.studies.reporting import table_of
 
-    measured, labels = measures_of(directory)
-    made = paper_table(
-        measured,
-        rows and rows.split(","),
-        cols and cols.split(","),
-        cell,
+    made = table_of(
+        directory,
+        rows=names_in(rows),
+        cols=names_in(cols),
+        cell=cell,
         where=levels_in(where),
-        labels=labels,
     )
-    writers: dict[str, Callable[[], str]] = {
-        "text": made.to_text,
-        "markdown": made.to_markdown,
-        "latex": made.to_latex,
-        "csv": made.to_csv,
-        "html": made.to_html,
-    }
-    if form not in writers:
-        raise typer.BadParameter(f"must be one of {', '.join(writers)}; got {form!r}")
-    print(writers[form]())
+    print(getattr(made, f"to_{form}")())
+
+
+def names_in(text: str | None) -> list[str] | None:
+    """Names as in "n,epsilon"; an empty text is a list of none."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 def levels_in(text: str | None) -> dict[str, list[str]] | None:
@@ -108,7 +102,7 @@ def levels_in(text: str | None) -> dict[str, list[str]] | None:
         return None
     pairs = [part.partition("=") for part in text.split(",")]
     if not all(name.strip() and equals for name, equals, _ in pairs):
-        raise typer.BadParameter(f"--where must look like n=100|200,method=paper; got {text!r}")
+        raise UsageError(f"--where must look like n=100|200,method=paper; got {text!r}")
     return {name.strip(): [one.strip() for one in level.split("|")] for name, _, level in pairs}
 
 

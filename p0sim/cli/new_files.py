@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from p0sim.errors import CannotWriteError
@@ -51,6 +51,34 @@ def require_new_figures(stems: Iterable[str]) -> None:
         require_folder(stem)
         for suffix in FIGURE_SUFFIXES:
             require_new_file(Path(f"{stem}{suffix}"))
+
+
+def figure_stem(path: Path) -> Path:
+    """A figure's path without the suffix that each of its files has; any other dot stays.
+
+    Examples
+    --------
+    >>> figure_stem(Path("f/pu.png")).name, figure_stem(Path("f/n0.5")).name
+    ('pu', 'n0.5')
+    """
+    return path.with_suffix("") if path.suffix.lower() in FIGURE_SUFFIXES else path
+
+
+@contextmanager
+def writing_output(path: Path) -> Iterator[None]:
+    """Say in one line which output the disk refuses.
+
+    Raises
+    ------
+    CannotWriteError
+        In place of any OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise CannotWriteError(
+            f"output {path} cannot be written: {error.strerror or error}"
+        ) from error
 
 
 def require_folder(output: str | Path | None) -> None:

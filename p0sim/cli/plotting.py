@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from p0sim.cli.app import app
+from p0sim.cli.app import UsageError, app, require_word
 from p0sim.cli.looking import Where, levels_in
-from p0sim.validation import nearest
+from p0sim.cli.new_files import figure_stem, writing_output
 
 # Names on the command line, and the method of the results that draws each.
 KINDS = {
@@ -39,7 +39,7 @@ def plot(
     width: Annotated[str, typer.Option(help="single (85 mm) or double (180 mm).")] = "double",
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Path without suffix. [default: NAME-KIND]"),
+        typer.Option("-o", "--output", help="Path; .pdf and .png end it. [default: NAME-KIND]"),
     ] = None,
 ) -> None:
     """Draw a figure of a study as PDF and PNG.
@@ -49,7 +49,7 @@ def plot(
     require_word(kind, "KIND", tuple(KINDS))
     require_word(width, "--width", WIDTHS)
     if measure is not None and kind not in OF_A_MEASURE:
-        raise typer.BadParameter(f"--measure goes with {', '.join(OF_A_MEASURE)}; got {kind}")
+        raise UsageError(f"--measure goes with {', '.join(OF_A_MEASURE)}; got {kind}")
 
     from p0sim.report.style import save_figure
     from p0sim.studies.results import open_study
@@ -58,16 +58,9 @@ def plot(
     given = {"rows": rows, "cols": cols, "where": levels_in(where), "measure": measure}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     figure = getattr(results, KINDS[kind])(width=width, **options)
-    stem = output or Path(f"{results.name}-{kind}")
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    for path in save_figure(figure, stem):
+    stem = figure_stem(output) if output else Path(f"{results.name}-{kind}")
+    with writing_output(stem):
+        stem.parent.mkdir(parents=True, exist_ok=True)
+        paths = save_figure(figure, stem)
+    for path in paths:
         print(path)
-
-
-def require_word(word: str, name: str, known: tuple[str, ...]) -> None:
-    """Refuse a word that is none of those known."""
-    if word not in known:
-        raise typer.BadParameter(
-            f"{name} must be one of {', '.join(known)}; got {word!r}, "
-            f"did you mean {nearest(word, known)!r}?"
-        )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from p0sim.cli.app import Interrupted, app
+from p0sim.cli.app import Interrupted, UsageError, app
 from p0sim.cli.words import MISSING, argument, print_frame, printable
 from p0sim.errors import CannotWriteError
 
@@ -71,7 +71,7 @@ def release(
     if output is not None:
         require_new(output)
     elif not check:
-        raise typer.BadParameter("needed, unless --check", param_hint="-o")
+        raise UsageError("-o must name a new folder, unless --check is given")
     read = read_network(network, q, nodes, clip=clip, sum_duplicates=sum_duplicates)
     plan = plan_release(read, epsilon, mechanism=mechanism, budget=budget)
     if check or output is None:

@@ -74,7 +74,8 @@ def check(
     from p0sim.studies.study import Study
 
     workers = RunOptions(n_jobs=jobs, reps=reps).workers
-    found = forecast(Study.from_toml(study), reps, parse_duration(timeout) if timeout else None)
+    limit = parse_duration(timeout) if timeout else None
+    found = forecast(Study.from_toml(study), reps, limit, tell=say)
     print_frame(found.cells, decimals={"seconds": 4})
     took = readable_seconds(found.worker_seconds / workers)
     print(f"\n{found.cells['reps'].sum()} replicates: about {took} on {workers} workers")
@@ -146,6 +147,7 @@ def run(
 
     planned = Study.from_toml(study)
     part = Shard.parse(shard) if shard else None
+    _require_report(output or planned.default_directory(reps, part), no_report)
     options = {
         "reps": reps,
         "block_size": block_size,
@@ -185,6 +187,7 @@ def extend(
     from p0sim.studies.study import Study
 
     study = Study.from_record(open_study(directory).record)
+    _require_report(directory, no_report)
     results, summary = study.run_and_tell(
         directory,
         reps=reps,
@@ -234,6 +237,16 @@ def repro(
         raise typer.Exit(NOT_REPRODUCED)
     else:
         say(f"replicate {rep} of cell {again.cell} comes out as stored, to the last bit")
+
+
+def _require_report(directory: Path, no_report: bool) -> None:
+    """Refuse a report that could not be written, before hours are spent on its numbers."""
+    from p0sim.engine.files import require_writable
+    from p0sim.studies.results import StudyResults
+
+    folder = StudyResults(directory).default_report
+    if not no_report and folder.parent != directory:
+        require_writable(folder, "the report, unless --no-report is given,")
 
 
 def _debug(task: Task) -> None:

@@ -12,7 +12,7 @@ from p0sim.linkpred.graph_facts import average_degree, clustering, diameter
 from p0sim.linkpred.graphs import Graph, read_graph
 from p0sim.model.edge_files import arcs_of_file
 from p0sim.model.networks import Network, as_network, from_arcs
-from p0sim.validation import nearest
+from p0sim.validation import one_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -170,10 +170,7 @@ def _of_kind(*, directed: bool) -> dict[str, dict[str, Any]]:
 
 def _entry(name: str, known: dict[str, dict[str, Any]], kind: str) -> dict[str, Any]:
     if name not in known:
-        raise InvalidNetworkError(
-            f"{kind} must be one of {', '.join(known)}; got {name!r}, "
-            f"did you mean {nearest(name, known)!r}?"
-        )
+        raise InvalidNetworkError(f"{kind} must be {one_of(name, known)}")
     return known[name]
 
 

@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -219,6 +219,7 @@ def _words(table: object, factors: Mapping[str, object]) -> dict[str, tuple[Leve
             raise InvalidStudyError(
                 f"[factors.text] {name} must be a list of words; got {shown(levels)}"
             )
+        _refuse_repeated(f"[factors.text] {name}", levels)
     return {name: tuple(levels) for name, levels in table.items()}
 
 
@@ -240,7 +241,17 @@ def _levels(name: str, levels: object) -> tuple[Level, ...]:
         raise InvalidStudyError(
             f"[factors] {name} must be a list of numbers or formulas; got {shown(levels)}"
         )
-    return tuple(_level(level, f"[factors] {name}") for level in levels)
+    checked = tuple(_level(level, f"[factors] {name}") for level in levels)
+    _refuse_repeated(f"[factors] {name}", checked)
+    return checked
+
+
+def _refuse_repeated(place: str, levels: Sequence[Level]) -> None:
+    """Refuse a level that is written twice: it would be one cell, run once."""
+    rules = ["".join(_rule(level).split()) for level in levels]
+    for level, rule in zip(levels, rules, strict=True):
+        if rules.count(rule) > 1:
+            raise InvalidStudyError(f"{place} must not repeat a level; got {shown(level)} twice")
 
 
 def _level(level: object, place: str) -> Level:

@@ -12,7 +12,10 @@ from p0sim.durable import sync_folder
 from p0sim.errors import CannotWriteError
 
 TEMPORARY = ".tmp"
+# stands in the folder of a study once it has begun
+BEGUN = "study.json"
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def write_whole(payloads: Mapping[Path, bytes]) -> None:
@@ -40,7 +43,7 @@ def write_whole(payloads: Mapping[Path, bytes]) -> None:
 
 @contextmanager
 def writing(directory: Path) -> Iterator[None]:
-    """Say in one line what a full or read-only disk means for a study.
+    """Say in one line what a full or read-only disk means for a study, begun or not.
 
     Raises
     ------
@@ -50,11 +53,39 @@ def writing(directory: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        remedy = "free some space" if error.errno in DISK_FULL else "make it writable"
+        kept = "finished blocks are kept: " if os.path.isfile(directory / BEGUN) else ""
         raise CannotWriteError(
-            f"{directory} cannot be written: {error.strerror or error}; "
-            f"finished blocks are kept: {remedy} and run the same command again"
+            f"{directory} cannot be written: {error.strerror or error}; {kept}{_remedy(error)}"
         ) from error
+
+
+def require_writable(directory: Path, what: str) -> None:
+    """Refuse a folder that could not be made or written, before any work is done for it.
+
+    Parameters
+    ----------
+    directory : Path
+        Need not exist.
+    what : str
+        What it is for, as the message begins.
+
+    Raises
+    ------
+    CannotWriteError
+    """
+    there = next(path for path in (directory, *directory.absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise CannotWriteError(f"{what} needs the folder {directory}; got {there}, a file")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise CannotWriteError(f"{what} needs the folder {directory}; {there} is not writable")
+
+
+def _remedy(error: OSError) -> str:
+    if error.errno in DISK_FULL:
+        return "free some space and run the same command again"
+    if error.errno in FORBIDDEN:
+        return "make it writable and run the same command again"
+    return "choose another folder"
 
 
 def _remove(paths: Iterable[Path]) -> None:

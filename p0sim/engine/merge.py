@@ -11,7 +11,7 @@ from p0sim.columns import FRAMES
 from p0sim.engine.blocks import Block
 from p0sim.engine.cells import Row, rows_in
 from p0sim.engine.merge_plan import Holding, MergePlan
-from p0sim.engine.record import StudyRecord, changed_versions, differences
+from p0sim.engine.record import StudyRecord, changed_versions, difference_line
 from p0sim.engine.store import Store
 from p0sim.errors import InvalidStudyError, StudyMismatchError
 
@@ -101,11 +101,8 @@ def _require_distinct(target: Path, sources: Sequence[Path]) -> None:
 def _require_one_study(records: Mapping[Path, StudyRecord]) -> None:
     (first, expected), *others = records.items()
     for path, record in others:
-        differing = differences(record, expected)
-        if differing:
-            raise StudyMismatchError(
-                f"{path} holds another study than {first}: {'; '.join(differing)}"
-            )
+        if differing := difference_line(record, expected):
+            raise StudyMismatchError(f"{path} holds another study than {first}: {differing}")
 
 
 def _version_notes(records: Mapping[Path, StudyRecord]) -> list[str]:

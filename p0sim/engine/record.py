@@ -8,10 +8,13 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from p0sim.engine.files import BEGUN
 from p0sim.engine.streams import canonical_text
 from p0sim.errors import InvalidStudyError
 
-STUDY_FILE = "study.json"
+STUDY_FILE = BEGUN
+# Differences that one line tells, and the longest value it shows.
+MOST_TOLD, LONGEST_TOLD = 3, 60
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,19 @@ def differences(there: StudyRecord, here: StudyRecord) -> list[str]:
     ]
 
 
+def difference_line(there: StudyRecord, here: StudyRecord) -> str:
+    """The first few differences in one line, the seed before all others; empty for one study.
+
+    Examples
+    --------
+    >>> difference_line(StudyRecord(1, {"q": 2}, [], []), StudyRecord(9, {"q": 3}, [], []))
+    'seed is 1 there and 9 here; q is 2 there and 3 here'
+    """
+    found = differences(there, here)
+    left = len(found) - MOST_TOLD
+    return "; ".join([*found[:MOST_TOLD], *([f"and {left} more differences"] if left > 0 else [])])
+
+
 def changed_versions(old: StudyRecord, new: StudyRecord) -> str:
     """Versions that changed between the last entries in machines, as one phrase.
 
@@ -117,6 +133,8 @@ def _differs(name: str, there: str, here: str) -> str:
     section, _, file = name.partition(".")
     if section == "sources" and "absent" not in (there, here):
         return f"{file} has changed"
+    if max(len(there), len(here)) > LONGEST_TOLD:
+        return f"{name} differs"
     return f"{name} is {there} there and {here} here"
 
 

@@ -116,18 +116,22 @@ def run_study(
     targets = rule.checkpoints if rule else ()
     settings = _settings(experiment, cells, options, targets)
     store, reporter = Store(directory), open_reporter(options.progress)
-    with store.locked(), closing(reporter):
+    # workers first: a scheduler that does not answer must leave no folder behind
+    with (
+        closing(reporter),
+        open_pool(options, reporter.note) as pool,
+        store.locked(),
+    ):
         record = _record(study_file, experiment, store, reporter)
         cells = [setting.cell for setting in settings.values()]
         notes = store.begin(record, cells, strict_version=options.strict_version)
         notes += _retry(store, options)
         for note in notes:
             reporter.note(note)
-        with open_pool(options, reporter.note) as pool:
-            run = _Run(store, reporter, pool, options, experiment, settings, record.seed, notes)
-            run.start(targets[-1:])
-            run.first_replicates()
-            run.go_on(rule)
+        run = _Run(store, reporter, pool, options, experiment, settings, record.seed, notes)
+        run.start(targets[-1:])
+        run.first_replicates()
+        run.go_on(rule)
         store.save_index()
         return run.finish()
 

@@ -40,7 +40,7 @@ from p0sim.engine.record import (
     StudyRecord,
     changed_versions,
     continued,
-    differences,
+    difference_line,
     encode_record,
     read_record,
 )
@@ -365,8 +365,7 @@ class Store:
 
 
 def _require_same(directory: Path, old: StudyRecord, new: StudyRecord) -> None:
-    differing = differences(old, new)
-    if differing:
+    if differing := difference_line(old, new):
         raise StudyMismatchError(
-            f"{directory} holds another study: {'; '.join(differing)}; choose another directory"
+            f"{directory} holds another study: {differing}; choose another directory"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 
@@ -55,8 +55,8 @@ class MeasuredResult(BlockResult):
 
 def try_cells(
     experiment: Experiment, cells: Iterable[Cell], seed: int, timeout: float | None = None
-) -> list[Trial]:
-    """Run replicate 0 of each cell in a worker process.
+) -> Iterator[Trial]:
+    """Run replicate 0 of each cell in a worker process, one after the other.
 
     Parameters
     ----------
@@ -66,18 +66,18 @@ def try_cells(
     timeout : float, optional
         Seconds a replicate may take.
 
-    Returns
-    -------
-    list of Trial
-        In the order of the cells.
+    Yields
+    ------
+    Trial
+        As they come.
     """
     by_id = {cell.id: cell for cell in cells}
     options = RunOptions(n_jobs=1, timeout=timeout)
     with open_pool(options, note=print, work=_measured) as pool:
         tasks = [single(experiment, cell, seed, TRIAL, timeout=timeout) for cell in by_id.values()]
         with closing(pool.results(tasks)) as results:
-            trials = {result.block.cell: _trial(by_id, result) for result in results}
-    return [trials[cell] for cell in by_id]
+            for result in results:
+                yield _trial(by_id, result)
 
 
 def run_again(task: Task) -> dict[str, pd.DataFrame]:

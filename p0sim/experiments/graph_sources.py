@@ -16,7 +16,7 @@ from p0sim.experiments.sources import digest_of
 from p0sim.linkpred.graphs import Graph, read_graph
 from p0sim.linkpred.splits import query_nodes
 from p0sim.model.file_content import file_bytes
-from p0sim.validation import nearest
+from p0sim.validation import one_of
 
 
 class GraphSection(BaseModel):
@@ -91,8 +91,8 @@ def graph_source(name: str, own: Mapping[str, GraphSource]) -> GraphSource:
     known = [*graph_names(), *own]
     if name not in known:
         raise InvalidStudyError(
-            f"[factors.text] dataset must be one of {', '.join(known)}, or have a table "
-            f"[model.graphs.NAME]; got {name!r}, did you mean {nearest(name, known)!r}?"
+            "[factors.text] dataset must be "
+            + one_of(name, known, beside=", or have a table [model.graphs.NAME]")
         )
     return own.get(name) or GraphSource(name)
 

@@ -40,7 +40,7 @@ from p0sim.experiments.sections import (
 )
 from p0sim.experiments.sources import Source
 from p0sim.experiments.targets import Targets, fill_contrasts
-from p0sim.experiments.truth import Truth, find_truth
+from p0sim.experiments.truth import Truth, find_truth, refuse_fixed
 from p0sim.inference.covariance import (
     Covariance,
     covariance,
@@ -377,6 +377,7 @@ def _numbers(cell: Cell) -> dict[str, float]:
 
 
 def _check_factors(truth: Truth, specs: Mapping[str, Method], factors: Collection[str]) -> None:
+    refuse_fixed(truth, factors)
     refuse_unknown(factors, [*truth.needs, EPSILON], "[factors]")
     needed = [*truth.needs]
     if any(spec.release for spec in specs.values()):

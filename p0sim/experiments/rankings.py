@@ -25,7 +25,7 @@ from p0sim.linkpred.calibration import CALIBRATIONS, DRAWING, MECHANISMS, Calibr
 from p0sim.linkpred.query import require_length
 from p0sim.linkpred.scores import Protocol, find_protocol
 from p0sim.replicate import Cell, Outcome
-from p0sim.validation import check_table, nearest, refuse_unknown
+from p0sim.validation import check_table, one_of, refuse_unknown
 
 # what a cell or a method may choose, and what is taken where neither does
 DEFAULTS: Mapping[str, Any] = {
@@ -254,10 +254,7 @@ def _choice(
 ) -> str:
     chosen = str(factors.get(name, DEFAULTS[name]) if fixed is None else fixed)
     if chosen not in known:
-        raise InvalidStudyError(
-            f"[factors.text] {name} must be one of {', '.join(known)}; got {chosen!r}, "
-            f"did you mean {nearest(chosen, known)!r}?"
-        )
+        raise InvalidStudyError(f"[factors.text] {name} must be {one_of(chosen, known)}")
     return chosen
 
 

@@ -16,7 +16,7 @@ from p0sim.experiments.private_p0 import PrivateP0
 from p0sim.experiments.sections import StopSection
 from p0sim.experiments.sources import FORM, is_reference
 from p0sim.replicate import Cell, Experiment
-from p0sim.validation import nearest
+from p0sim.validation import suggestion
 
 EXPERIMENTS: Mapping[str, type[PrivateP0] | type[LinkPrediction] | type[LatentSpace]] = (
     MappingProxyType(
@@ -106,8 +106,8 @@ got 'private-p0', did you mean 'private_p0'?
         return CustomExperiment.from_sections(sections, factors, folder, reference, sources)
     if reference not in EXPERIMENTS:
         raise InvalidStudyError(
-            f"[study] experiment must be {', '.join(EXPERIMENTS)} or {FORM}; got {reference!r}, "
-            f"did you mean {nearest(reference, EXPERIMENTS)!r}?"
+            f"[study] experiment must be {', '.join(EXPERIMENTS)} or {FORM}; "
+            f"got {reference!r}{suggestion(reference, EXPERIMENTS)}"
         )
     experiment = EXPERIMENTS[reference]
     return experiment.from_sections(sections, factors, folder, reference, sources)

@@ -26,7 +26,7 @@ from p0sim.linkpred.graphs import Graph
 from p0sim.linkpred.scores import BUILT_IN, Protocol, find_protocol, score
 from p0sim.linkpred.vector_files import read_vectors
 from p0sim.model.file_content import file_bytes
-from p0sim.validation import nearest
+from p0sim.validation import one_of
 
 Count: TypeAlias = Annotated[int, Field(ge=1)]
 # queries for which a function of one's own is tried before a study starts
@@ -237,8 +237,8 @@ def find_score(name: str, own: Mapping[str, Score]) -> Score:
     except InvalidParametersError:
         known = [*BUILT_IN, *own]
         raise InvalidStudyError(
-            f"[factors.text] protocol must be one of {', '.join(known)}, or have a table "
-            f"[model.protocols.NAME]; got {name!r}, did you mean {nearest(name, known)!r}?"
+            "[factors.text] protocol must be "
+            + one_of(name, known, beside=", or have a table [model.protocols.NAME]")
         ) from None
 
 

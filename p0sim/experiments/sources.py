@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from p0sim.errors import InvalidStudyError
-from p0sim.validation import nearest, shown
+from p0sim.validation import advice, shown
 
 FORM = 'FILE.py:FUNCTION, for example "my_study.py:replicate"'
 DIGITS = 16
@@ -185,10 +185,7 @@ def _no_such_function(source: Source, module: ModuleType) -> str:
     ]
     if not known:
         return f"{source.file} has no function {source.name!r}; it has none at all"
-    return (
-        f"{source.file} has no function {source.name!r}; "
-        f"did you mean {nearest(source.name, known)!r}? Known there: {', '.join(known)}"
-    )
+    return f"{source.file} has no function {source.name!r}; {advice(source.name, known)}"
 
 
 @cache

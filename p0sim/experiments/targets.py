@@ -18,6 +18,7 @@ from p0sim.experiments.sections import ContrastSection
 from p0sim.formulas import fill_positions
 from p0sim.inference.contrasts import contrast_weights, term_names
 from p0sim.inference.covariance import Covariance
+from p0sim.validation import suggestion
 
 # Texts that stand for every node, and how many of the last have no such parameter: beta_n is 0.
 EVERY_NODE = {"alpha[*]": 0, "beta[*]": 1}
@@ -62,6 +63,7 @@ def _terms(text: str, names: Mapping[str, float]) -> list[str]:
     if "[*]" in text:
         raise InvalidStudyError(
             f"[estimands] contrasts must hold [*] in {' or '.join(EVERY_NODE)} alone; got {text!r}"
+            + suggestion(text, EVERY_NODE)
         )
     return [fill_positions(text, names)]
 

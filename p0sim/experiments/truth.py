@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+from p0sim.arrays import require_labels
 from p0sim.datasets import load_network
 from p0sim.errors import InvalidStudyError, NoEstimateError, P0SimError
 from p0sim.estimate.moments import fit_moments
@@ -148,6 +150,31 @@ def find_truth(theta: str, q: int | None, folder: Path) -> Truth:
     raise InvalidStudyError(f"[model] theta must be {SOURCES}; got {theta!r}")
 
 
+def refuse_fixed(truth: Truth, factors: Collection[str]) -> None:
+    """Refuse the factors of the linear design beside a truth that leaves no room for them.
+
+    Raises
+    ------
+    InvalidStudyError
+        Names them, and what is fixed.
+
+    Examples
+    --------
+    >>> refuse_fixed(find_truth("dataset:fraternity", None, Path()), ["n", "L", "epsilon"])
+    Traceback (most recent call last):
+        ...
+    p0sim.errors.InvalidStudyError: [factors] must leave out n, L: [model] theta = \
+'dataset:fraternity' fixes n = 58, q = 5 and all parameters
+    """
+    idle = [name for name in factors if name in LinearTruth.needs and name not in truth.needs]
+    if idle:
+        fixed = ", ".join(f"{name} = {number}" for name, number in truth.constants.items())
+        raise InvalidStudyError(
+            f"[factors] must leave out {', '.join(idle)}: [model] theta = "
+            f"{truth.content()['theta']!r} fixes {fixed} and all parameters"
+        )
+
+
 def _fitted(theta: str, degrees: BiDegree) -> FixedTruth:
     try:
         model = fit_moments(degrees).model
@@ -169,6 +196,7 @@ def _read_parameters(theta: str, path: Path, q: int) -> FixedTruth:
         alpha, beta = (table[name].astype(float).to_numpy() for name in ("alpha", "beta"))
     except ValueError as error:
         raise InvalidStudyError(f"parameters must be numbers: {error}") from None
+    require_labels([name.strip() for name in table["node"]], len(table))
     return FixedTruth(theta, _digest(alpha, beta), P0Model(alpha, beta, q))
 
 

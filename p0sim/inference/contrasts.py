@@ -19,6 +19,10 @@ TERM = re.compile(
     r"\s*(?P<sign>[+-]?)\s*(?:(?P<factor>\d+(?:\.\d*)?|\.\d+)\s*\*\s*)?"
     r"(?P<name>alpha|beta)\[(?P<label>.+?)\](?=\s*(?:[+-]\s*(?:[\d.]+\s*\*\s*)?(?:alpha|beta)\[|$))"
 )
+# the same, as far as the name of the parameter; and a name behind the bracket of a label
+BEGUN = re.compile(r"\s*[+-]?\s*(?:[\d.]+\s*\*\s*)?([A-Za-z_]\w*)\[")
+WITHIN = re.compile(r"\][^\[\]]*?([A-Za-z_]\w*)\[")
+PARAMETERS = ("alpha", "beta")
 
 
 def term_names(nodes: Sequence[str], reference: int | None = None) -> list[str]:
@@ -98,15 +102,8 @@ def _weights(expression: str, position: dict[str, int], left_out: int) -> FloatV
     end = 0
     while end < len(expression):
         term = TERM.match(expression, end)
-        if term is None or (end > 0 and not term["sign"]):
-            raise InvalidParametersError(
-                "contrast must be a sum such as alpha[1]-alpha[2] or 0.5*alpha[1]+beta[2]; "
-                f"got {expression!r}"
-            )
-        if term["label"] not in position:
-            raise InvalidParametersError(
-                f"contrast must name known nodes; got {term['label']!r} in {expression!r}"
-            )
+        if term is None or (end > 0 and not term["sign"]) or term["label"] not in position:
+            raise _refusal(expression, end, term and term["label"])
         factor = float(term["factor"] or 1) * (-1 if term["sign"] == "-" else 1)
         weights[position[term["label"]] + (n if term["name"] == "beta" else 0)] += factor
         end = term.end()
@@ -114,3 +111,26 @@ def _weights(expression: str, position: dict[str, int], left_out: int) -> FloatV
     if not weights.any():
         raise InvalidParametersError(f"contrast must hold a free parameter; got {expression!r}")
     return weights
+
+
+def _refusal(expression: str, end: int, label: str | None) -> InvalidParametersError:
+    """What is wrong with the term that begins at `end`: its parameter, its node, or its shape."""
+    begun = BEGUN.match(expression, end)
+    # a label with a name after its bracket is the rest of the contrast, taken for one
+    within = WITHIN.search(label or "")
+    name = within[1] if within else begun[1] if begun else None
+    if name is not None and name not in PARAMETERS:
+        from p0sim.validation import suggestion
+
+        return InvalidParametersError(
+            f"contrast must name parameters alpha or beta; got {name!r} in {expression!r}"
+            + suggestion(name, PARAMETERS)
+        )
+    if label is not None and not within:
+        return InvalidParametersError(
+            f"contrast must name known nodes; got {label!r} in {expression!r}"
+        )
+    return InvalidParametersError(
+        "contrast must be a sum such as alpha[1]-alpha[2] or 0.5*alpha[1]+beta[2]; "
+        f"got {expression!r}"
+    )

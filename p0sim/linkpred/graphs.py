@@ -23,7 +23,7 @@ from p0sim.linkpred.graph_edges import (
 )
 from p0sim.model.edge_files import read_labels
 from p0sim.model.networks import Network
-from p0sim.validation import nearest
+from p0sim.validation import suggestion
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -106,8 +106,7 @@ class Graph:
         found = self._positions.get(str(label))
         if found is None:
             raise InvalidNetworkError(
-                f"node must be in the graph; got {label!r}, "
-                f"did you mean {nearest(str(label), self.nodes)!r}?"
+                f"node must be in the graph; got {label!r}{suggestion(str(label), self.nodes)}"
             )
         return found
 

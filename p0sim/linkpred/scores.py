@@ -22,7 +22,7 @@ from p0sim.linkpred.graphs import Graph
 from p0sim.linkpred.neighbour_scores import adamic_adar, common_neighbours, jaccard
 from p0sim.linkpred.query import PROVED, require_positive
 from p0sim.linkpred.walk_scores import katz, superposed_random_walk
-from p0sim.validation import nearest
+from p0sim.validation import one_of
 
 ScoreFunction: TypeAlias = Callable[..., FloatMatrix]
 
@@ -149,10 +149,7 @@ def find_protocol(protocol: str | Protocol) -> Protocol:
         return protocol
     known = BUILT_IN | _registered
     if protocol not in known:
-        raise InvalidParametersError(
-            f"protocol must be one of {', '.join(known)}; got {protocol!r}, "
-            f"did you mean {nearest(str(protocol), known)!r}?"
-        )
+        raise InvalidParametersError(f"protocol must be {one_of(str(protocol), known)}")
     return known[protocol]
 
 

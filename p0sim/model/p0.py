@@ -76,7 +76,7 @@ class P0Model:
             )
         n = require_n(len(out_parameters))
         if in_parameters[-1] != 0:
-            raise InvalidParametersError(f"beta[-1] must be 0; got {in_parameters[-1]:g}")
+            raise InvalidParametersError(f"the last beta must be 0; got {in_parameters[-1]:g}")
         fill(
             self,
             alpha=frozen(out_parameters),

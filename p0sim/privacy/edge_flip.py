@@ -37,6 +37,8 @@ class FlippedBiDegree:
         Privacy loss for one edge's weight; positive and finite.
     nodes : sequence of str, optional
         Labels, in order.
+    simulated : bool
+        Whether seeded flips are known to be all that hides the network.
 
     Raises
     ------
@@ -57,6 +59,7 @@ class FlippedBiDegree:
     q: int
     epsilon: float
     nodes: tuple[str, ...]
+    simulated: bool
 
     mechanism = EDGE_FLIP
     is_release = False
@@ -68,6 +71,7 @@ class FlippedBiDegree:
         q: int,
         epsilon: float,
         nodes: Sequence[str] | None = None,
+        simulated: bool = False,
     ) -> None:
         sums = BiDegree(out_degree, in_degree, q, nodes)
         _require_network_sums(sums)
@@ -78,6 +82,7 @@ class FlippedBiDegree:
             q=sums.q,
             epsilon=require_epsilon(epsilon),
             nodes=sums.nodes,
+            simulated=simulated,
         )
 
     @property
@@ -113,7 +118,7 @@ class FlippedBiDegree:
         return rows, columns
 
     def __repr__(self) -> str:
-        made = "a release" if self.is_release else "a simulation, not a private release"
+        made = "a simulation, not a private release" if self.simulated else "no record of a release"
         return f"FlippedBiDegree(n={self.n}, q={self.q}, epsilon={self.epsilon:g}; {made})"
 
 
@@ -205,7 +210,7 @@ def flip_blocks(
         add_sums(flip(weights, words, rows.start, keep, q), flipped[0, rows], flipped[1])
     return (
         BiDegree(plain[0], plain[1], q, nodes),
-        FlippedBiDegree(flipped[0], flipped[1], q, epsilon, nodes),
+        FlippedBiDegree(flipped[0], flipped[1], q, epsilon, nodes, simulated=True),
     )
 
 

@@ -33,6 +33,8 @@ class NoisyBiDegree:
         Privacy loss for one edge's weight; positive and finite.
     nodes : sequence of str, optional
         Labels, in order.
+    simulated : bool
+        Whether seeded noise is known to be all that hides the network.
 
     Raises
     ------
@@ -45,6 +47,7 @@ class NoisyBiDegree:
     q: int
     epsilon: float
     nodes: tuple[str, ...]
+    simulated: bool
 
     mechanism = "discrete_laplace"
     is_release = False
@@ -56,6 +59,7 @@ class NoisyBiDegree:
         q: int,
         epsilon: float,
         nodes: Sequence[str] | None = None,
+        simulated: bool = False,
     ) -> None:
         out_sums, in_sums = degree_arrays(out_degree, in_degree)
         fill(
@@ -65,6 +69,7 @@ class NoisyBiDegree:
             q=require_q(q, InvalidNetworkError),
             epsilon=require_epsilon(epsilon),
             nodes=require_labels(nodes, len(out_sums), InvalidNetworkError),
+            simulated=simulated,
         )
 
     @property
@@ -84,7 +89,8 @@ class NoisyBiDegree:
 
     def __repr__(self) -> str:
         size = f"n={self.n}, q={self.q}, epsilon={self.epsilon:g}"
-        return f"NoisyBiDegree({size}; a simulation, not a private release)"
+        made = "a simulation, not a private release" if self.simulated else "no record of a release"
+        return f"NoisyBiDegree({size}; {made})"
 
 
 def require_epsilon(epsilon: object) -> float:

@@ -58,8 +58,8 @@ def read_degrees(path: str | Path, q: int, epsilon: object = None) -> NoisyBiDeg
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "degrees.csv"
     >>> _ = path.write_text("node,out_degree,in_degree\nann,5,-1\nbob,2,2\ncy,0,3\n")
-    >>> read_degrees(path, q=3, epsilon="1/2").out_degree
-    array([5, 2, 0])
+    >>> read_degrees(path, q=3, epsilon="1/2")
+    NoisyBiDegree(n=3, q=3, epsilon=0.5; no record of a release)
     """
     nodes, out_degree, in_degree = read_columns(Path(path))
     if epsilon is None:

@@ -59,4 +59,5 @@ def simulate_release(
         q,
         epsilon,
         bidegree.nodes,
+        simulated=True,
     )

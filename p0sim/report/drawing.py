@@ -22,6 +22,7 @@ from p0sim.report.precision import FEW, is_proportion
 from p0sim.report.selection import labelled
 from p0sim.report.style import GREY, INK, Mark, mark_of
 from p0sim.report.wording import POINTS_PER_INCH
+from p0sim.validation import one_of
 
 NOT_IN_DESIGN = "not in\nthe design"
 NO_ESTIMATE = "no estimate in\nany replicate"
@@ -40,8 +41,8 @@ def measure_rows(performance: pd.DataFrame, measure: str) -> pd.DataFrame:
     """The rows of one measure, which must be there, with a value where any fit has an estimate."""
     rows = performance[performance["measure"] == measure]
     if rows.empty:
-        known = ", ".join(dict.fromkeys(performance["measure"]))
-        raise InvalidStudyError(f"measure must be one of {known}; got {measure!r}")
+        known = list(dict.fromkeys(performance["measure"]))
+        raise InvalidStudyError(f"measure must be {one_of(measure, known)}")
     if rows["value"].isna().all() and fits_in(rows):
         raise InvalidStudyError(
             f"measure must be one that fits of this study have; got {measure!r}, of which there "

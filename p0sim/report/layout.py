@@ -140,16 +140,21 @@ def layout(
 
 def require_told_apart(targets: pd.DataFrame, keys: list[str]) -> None:
     """Refuse a layout that would put two targets into one cell of the table."""
-    levels = pd.DataFrame({name: level_texts(targets, name) for name in keys})
     if len(set(keys)) < len(keys):
         raise InvalidStudyError(f"rows, cols and group_rows must differ; got {', '.join(keys)}")
-    if levels.duplicated().any():
+    if len(ordered_keys(levels_by_key(targets, keys), keys)) < len(targets):
         others = [*factors_of(targets), "method", "estimand"]
         mixed = [name for name in varying(targets, others) if name not in keys]
         raise InvalidStudyError(
             f"rows, cols, group_rows and where must tell all cells apart; "
             f"got several levels of {', '.join(mixed)}"
         )
+
+
+def levels_by_key(targets: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """The level of every key as text, one row a target, also where there is no key."""
+    columns = {name: level_texts(targets, name) for name in keys}
+    return pd.DataFrame(columns, index=targets.index)
 
 
 def ordered_keys(levels: pd.DataFrame, names: Sequence[str]) -> list[tuple[str, ...]]:

@@ -27,6 +27,7 @@ from p0sim.columns import (
 )
 from p0sim.errors import InvalidStudyError
 from p0sim.report.freshness import forget
+from p0sim.report.notes import unfinished_sentence
 from p0sim.report.selection import factors_of
 
 RECORD = "material.json"
@@ -134,6 +135,12 @@ class Material:
     asked: int
     commands: Sequence[str]
     made_from: str
+
+
+def unfinished(material: Material) -> str:
+    """A sentence on how far the study is; empty where it is finished."""
+    without = len(set(material.cells["cell"]) - set(material.performance["cell"]))
+    return unfinished_sentence(material.done, material.asked, without)
 
 
 RECORDED = tuple(field.name for field in fields(Material) if field.name not in FRAME_NAMES)

@@ -115,6 +115,23 @@ def dash_sentence(measured: Mapping[str, pd.DataFrame]) -> str:
     return f"{DASH}: no estimate in any replicate{partner}, or not in the design."
 
 
+def unfinished_sentence(done: int, asked: int, without: int = 0) -> str:
+    """That a study goes on, and how many cells show nothing yet; empty where all is done.
+
+    Examples
+    --------
+    >>> unfinished_sentence(7, 800, without=1)
+    'Unfinished: 7 of 800 replicates are there; 1 cell has none and is not shown.'
+    >>> unfinished_sentence(800, 800)
+    ''
+    """
+    if done >= asked:
+        return ""
+    has = "1 cell has" if without == 1 else f"{without} cells have"
+    hidden = f"; {has} none and {'is' if without == 1 else 'are'} not shown" if without else ""
+    return f"Unfinished: {done} of {asked} replicates are there{hidden}."
+
+
 def replicates_sentence(attempted: pd.Series) -> str:
     """How many replicates stand behind the cells."""
     least, most = int(attempted.min()), int(attempted.max())

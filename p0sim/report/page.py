@@ -20,7 +20,7 @@ from p0sim.report.estimands import Chosen, few_estimands
 from p0sim.report.freshness import forget, remember
 from p0sim.report.gallery import Drawing, Exhibit, exhibits
 from p0sim.report.growth_note import growth_sentences
-from p0sim.report.material import FILES, RECORD, Material, read_material, write_material
+from p0sim.report.material import FILES, RECORD, Material, read_material, unfinished, write_material
 from p0sim.report.mechanisms import own_experiment
 from p0sim.report.methods_text import methods_paragraphs
 from p0sim.report.quantities import quantities_of
@@ -113,7 +113,7 @@ def write_page(folder: Path, spread: Spread = map) -> Path:
     """
     material = read_material(folder)
     forget(folder)
-    table = paper_table(material.performance, labels=material.labels)
+    table = table_of(material)
     write_tables(table, folder)
     chosen = few_estimands(material)
     shown = draw(exhibits(chosen.material), folder, spread)
@@ -123,6 +123,12 @@ def write_page(folder: Path, spread: Spread = map) -> Path:
     drawn = [f"{kind}.{suffix}" for kind in kinds for suffix in ("pdf", "png")]
     remember(folder, material.made_from, [*FILES, RECORD, *TABLES, PAGE, README, *drawn])
     return page
+
+
+def table_of(material: Material, **options: Any) -> PaperTable:
+    """The table of the paper; options of :func:`p0sim.report.tables.paper_table`."""
+    told = unfinished(material)
+    return paper_table(material.performance, labels=material.labels, unfinished=told, **options)
 
 
 def write_tables(table: PaperTable, folder: Path) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping, Sequence
 
 import pandas as pd
 
 from p0sim.columns import PERFORMANCE, RULE_SUFFIX
 from p0sim.errors import InvalidStudyError
+from p0sim.validation import one_of
 
 NOT_FACTORS = {"cell", "target_reps", *(column.name for column in PERFORMANCE)}
 NO_LEVEL = "none"
@@ -34,9 +34,7 @@ def key_column(frame: pd.DataFrame, name: str) -> str:
     """
     if name not in frame:
         known = [*factors_of(frame), "method", "estimand"]
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f" (did you mean {near[0]}?)" if near else ""
-        raise InvalidStudyError(f"a factor must be one of {', '.join(known)}; got {name!r}{hint}")
+        raise InvalidStudyError(f"a factor must be {one_of(name, known)}")
     return name + RULE_SUFFIX if name + RULE_SUFFIX in frame else name
 
 
@@ -84,8 +82,8 @@ def select(frame: pd.DataFrame, where: Mapping[str, object] | None) -> pd.DataFr
         rules, numbers = set(rule), set(number)
         for wanted in texts_of(asked):
             if wanted not in rules | numbers:
-                known = ", ".join(dict.fromkeys(rule))
-                raise InvalidStudyError(f"{name} must be one of {known}; got {wanted}")
+                known = list(dict.fromkeys(rule))
+                raise InvalidStudyError(f"{name} must be {one_of(wanted, known)}")
         others = [wanted for wanted in texts_of(asked) if wanted not in rules]
         frame = frame[rule.isin(texts_of(asked)) | number.isin(others)]
     return frame

@@ -20,6 +20,7 @@ from p0sim.report.layout import (
     layout,
     layout_of_means,
     left_out_sentence,
+    levels_by_key,
     ordered_keys,
     require_told_apart,
     table_entries,
@@ -43,7 +44,7 @@ from p0sim.report.precision import (
     printed_frame,
 )
 from p0sim.report.renderings import as_html, as_markdown, as_text
-from p0sim.report.selection import has_means_alone, labelled, level_texts
+from p0sim.report.selection import has_means_alone, labelled
 from p0sim.report.template import default_cell, measures_in
 
 if TYPE_CHECKING:
@@ -127,6 +128,7 @@ def paper_table(
     where: Mapping[str, object] | None = None,
     note: str | None = None,
     labels: Mapping[str, str] | None = None,
+    unfinished: str = "",
 ) -> PaperTable:
     """Lay performance measures out as a table.
 
@@ -158,6 +160,8 @@ def paper_table(
         Takes the place of the note under the table; "" leaves it out.
     labels : mapping of str to str, optional
         What to print for a factor, a method, an estimand or a level.
+    unfinished : str
+        Sentence of the note that says how far the study is, where it is not finished.
 
     Returns
     -------
@@ -191,7 +195,8 @@ def paper_table(
     chosen, asked = chosen_rows(performance, where), rows or "estimand" in (where or {})
 
     def of(shown: pd.DataFrame) -> PaperTable:
-        return _laid_out(performance, chosen, shown, cell, (rows, cols, group_rows), note, labels)
+        shape = rows, cols, group_rows
+        return _laid_out(performance, chosen, shown, cell, shape, note, labels, unfinished)
 
     if asked:
         return of(chosen)
@@ -224,6 +229,7 @@ def _laid_out(
     shape: tuple[Sequence[str] | None, Sequence[str] | None, Sequence[str] | None],
     note: str | None,
     labels: Mapping[str, str] | None,
+    unfinished: str,
 ) -> PaperTable:
     """The table of the rows shown, which are some of those chosen."""
     measures = measures_in(cell, performance)
@@ -234,7 +240,7 @@ def _laid_out(
     rows, cols, groups = layout(targets, *shape)
     keys = [*groups, *rows, *cols]
     require_told_apart(targets, keys)
-    levels = pd.DataFrame({name: level_texts(targets, name) for name in keys})
+    levels = levels_by_key(targets, keys)
     decimals = places_by_estimand if of_means else places_of
     places = {name: decimals(name, measured[name]) for name in measures}
     texts = with_daggers(cell_texts(cell, measured, places), daggers(measured).tolist())
@@ -246,6 +252,7 @@ def _laid_out(
         comparison_sentence(performance, measures, labels),
         left_out_sentence(chosen, shown),
         truth_sentence(performance, measures),
+        unfinished,
     ]
     said = note_of(cell, targets, measured, keys, labels, remarks) if note is None else note
     grid = grid_of(levels, texts, (rows, cols, groups), cell, said, labels)

@@ -9,6 +9,7 @@ import pandas as pd
 from p0sim.errors import InvalidStudyError
 from p0sim.report.precision import measure_of
 from p0sim.report.selection import has_means_alone, has_value
+from p0sim.validation import one_of
 
 CELL = "{coverage} ({ci_width}) [{fail_rate}]"
 # of numbers without intervals, and of those without even a truth
@@ -36,7 +37,7 @@ def measures_in(cell: str, performance: pd.DataFrame) -> list[str]:
     known = list(dict.fromkeys(performance["measure"]))
     for name in fields:
         if measure_of(name) not in known:
-            raise InvalidStudyError(f"cell must name measures ({', '.join(known)}); got {name!r}")
+            raise InvalidStudyError(f"a measure in cell must be {one_of(name, known)}")
     if not fields:
         raise InvalidStudyError(f"cell must name a measure, as in {CELL!r}; got {cell!r}")
     return list(dict.fromkeys(fields))

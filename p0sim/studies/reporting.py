@@ -5,11 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-
-import pandas as pd
+from typing import Any
 
 from p0sim.engine.files import writing
 from p0sim.engine.options import RunOptions
@@ -18,6 +16,7 @@ from p0sim.performance.failures import group_failures
 from p0sim.report import page
 from p0sim.report.freshness import is_current
 from p0sim.report.material import Material, holds_report, read_material
+from p0sim.report.tables import PaperTable
 from p0sim.report.theory import distinct_fits
 from p0sim.studies.results import StudyResults, open_study
 
@@ -56,18 +55,19 @@ def make_report(directory: str | Path, folder: str | Path | None = None, n_jobs:
     return open_study(directory).write_report(folder, n_jobs)
 
 
-def measures_of(directory: str | Path) -> tuple[pd.DataFrame, Mapping[str, str]]:
-    """Every measure of a study, and what to print for its methods.
+def table_of(directory: str | Path, **options: Any) -> PaperTable:
+    """The table of a study's performance.
 
     Parameters
     ----------
     directory : str or Path
         Results of a study, or its report, which has six digits of each number.
+    **options
+        Those of :func:`p0sim.report.tables.paper_table`.
 
     Returns
     -------
-    tuple of (DataFrame, mapping of str to str)
-        As `StudyResults.performance` and `StudyResults.labels` give them.
+    PaperTable
 
     Raises
     ------
@@ -75,10 +75,8 @@ def measures_of(directory: str | Path) -> tuple[pd.DataFrame, Mapping[str, str]]
         If the directory holds neither.
     """
     if holds_report(Path(directory)):
-        material = read_material(Path(directory))
-        return material.performance, material.labels
-    results = open_study(directory)
-    return results.performance(), results.labels
+        return page.table_of(read_material(Path(directory)), **options)
+    return open_study(directory).paper_table(**options)
 
 
 def write_report(results: StudyResults, folder: Path, n_jobs: int) -> Path:

@@ -18,6 +18,7 @@ from p0sim.performance.failures import group_failures, group_problems, problem_l
 from p0sim.performance.predictions import with_predictions
 from p0sim.performance.quantiles import points_summary, qq_summary, zipper_summary
 from p0sim.performance.summarise import performance
+from p0sim.report.notes import unfinished_sentence
 from p0sim.report.quantities import quantities_of
 from p0sim.studies.predictions import PREDICTION_COLUMNS, read_predictions
 from p0sim.studies.reading import nulls_of, pools_of, reference_of
@@ -159,6 +160,12 @@ class StudyResults:
         """Replicates that are there."""
         return int(self.progress()["n_done"].sum())
 
+    @property
+    def unfinished(self) -> str:
+        """A sentence on how far the study is; empty where it is finished."""
+        done, asked = (self.progress()[name] for name in ("n_done", "target_reps"))
+        return unfinished_sentence(int(done.sum()), int(asked.sum()), int((done == 0).sum()))
+
     def cells_without_estimates(self) -> list[str]:
         """Cells in which no fit ended well."""
         progress = self.progress()
@@ -259,7 +266,7 @@ class StudyResults:
         """The table of a paper; see :func:`p0sim.report.tables.paper_table` for the options."""
         from p0sim.report.tables import paper_table
 
-        options.setdefault("labels", self.labels)
+        options = {"labels": self.labels, "unfinished": self.unfinished, **options}
         return paper_table(self.performance(), rows, cols, cell, **options)
 
     def plot_qq(self, *, level: float = 0.95, **options: Any) -> Figure:

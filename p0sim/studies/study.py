@@ -24,6 +24,7 @@ from p0sim.replicate import Cell
 from p0sim.studies.predictions import PREDICTION_COLUMNS, read_predictions, write_predictions
 from p0sim.studies.reading import nulls_of, pools_of
 from p0sim.studies.results import RESULTS, StudyResults, open_study
+from p0sim.validation import placed
 
 READ = {"shard": Shard.parse, "max_time": parse_duration, "timeout": parse_duration}
 
@@ -95,7 +96,8 @@ class Study:
         )
         cells = build_cells(file, experiment, experiment.constants)
         for cell in cells:
-            experiment.require(cell)
+            with placed(cell.factors, "[factors]"), placed(["contrast"], "[estimands]"):
+                experiment.require(cell)
         study = cls(file, experiment, cells)
         study.rule()
         return study

@@ -400,6 +400,10 @@ def test_help_shows_an_example_for_every_command(tmp_path):
         (["fit"], "error: missing argument 'RELEASE'; see p0sim fit --help\n"),
         (["fit", "x", "--nope"], "error: no such option"),
         (["release", "x.csv", "--q", "many"], "error: invalid value for '--q': "),
+        (
+            ["release", "x.csv", "--q", "3", "--nodes", "x.txt", "--epsilon", "1"],
+            "error: -o must name a new folder, unless --check is given; see p0sim",
+        ),
         (["nothing"], "error: no such command 'nothing'; see p0sim --help\n"),
     ],
 )
@@ -412,3 +416,100 @@ def test_a_command_that_cannot_be_understood_is_one_line(given, said, tmp_path):
 def test_no_command_at_all_shows_them_all(tmp_path):
     done = p0sim(folder=tmp_path)
     assert "release" in done.stdout + done.stderr
+
+
+def test_the_help_lists_every_command_once_in_the_order_of_the_work(tmp_path):
+    """Oracle: the commands that modules add to the application."""
+    shown = p0sim("--help", folder=tmp_path).stdout
+    listed = re.findall(r"^  ([a-z]+)  ", shown.split("Networks and releases:")[1], re.MULTILINE)
+    code = "from p0sim.cli.main import main; import p0sim.cli.main as m, sys\n"
+    code += "import p0sim.cli.app as a; a.run_app = lambda: None; main()\n"
+    code += "print(*(c.callback.__name__ for c in a.app.registered_commands))"
+    added = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert sorted(listed) == sorted(added.stdout.split())
+    order = ["explore", "release", "fit", "check", "run", "status", "table", "report"]
+    assert [name for name in listed if name in order] == order
+
+
+@pytest.mark.parametrize(
+    ("output", "stem"), [("f/pu.png", "f/pu"), ("f/pu.PDF", "f/pu"), ("f/n0.5", "f/n0.5")]
+)
+def test_a_figure_named_with_its_suffix_has_one_suffix(finished, output, stem):
+    folder, _ = finished
+    done = p0sim("plot", "results/tiny", "coverage", "-o", output, folder=folder)
+    assert done.stdout.splitlines() == [f"{stem}.pdf", f"{stem}.png"]
+
+
+def test_a_figure_that_cannot_be_written_is_named(finished):
+    folder, _ = finished
+    done = p0sim("plot", "results/tiny", "coverage", "-o", "tiny.toml/q", folder=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: output tiny.toml/q cannot be written: ")
+
+
+def test_an_empty_list_of_rows_is_no_traceback(finished):
+    folder, _ = finished
+    one = ("--where", "n=12,L=0,epsilon=2,method=paper,estimand=alpha[1]")
+    done = p0sim("table", "results/tiny", "--rows", "", *one, folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert "coverage (ci_width) [fail_rate]" in done.stdout
+
+
+def test_a_form_of_a_table_is_refused_by_the_name_of_its_option(finished):
+    folder, _ = finished
+    done = p0sim("table", "results/tiny", "--format", "latx", folder=folder)
+    assert "--format must be one of text, markdown, latex" in done.stderr
+    assert "got 'latx', did you mean 'latex'?" in done.stderr
+
+
+def test_a_measure_that_is_misspelt_is_told_the_near_one_alone(finished):
+    folder, _ = finished
+    done = p0sim("table", "results/tiny", "--cell", "{rejct}", folder=folder)
+    assert done.stderr.endswith("names; got 'rejct', did you mean 'reject'?\n")
+
+
+def test_what_a_share_of_failures_is_of_is_said(broken):
+    folder, _ = broken
+    told = p0sim("failures", "results/broken", folder=folder).stdout
+    assert "share: of all fits of the method in all cells; by cell: p0sim status" in told
+
+
+@pytest.mark.parametrize("report", [("reports",), ("reports", "tiny")])
+def test_a_report_that_cannot_be_is_told_before_the_run(tmp_path, report):
+    (tmp_path / "tiny.toml").write_text(TEXT)
+    place = tmp_path.joinpath(*report)
+    place.parent.mkdir(exist_ok=True)
+    place.write_text("a file")
+    done = p0sim("run", "tiny.toml", "-j", 1, folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        "error: the report, unless --no-report is given, needs the folder"
+    )
+    assert not (tmp_path / "results").exists()
+
+
+def test_an_output_that_can_never_be_has_no_finished_blocks(tmp_path):
+    (tmp_path / "tiny.toml").write_text(TEXT)
+    (tmp_path / "results").write_text("a file")
+    for output in ((), ("-o", "tiny.toml/x")):
+        done = p0sim("run", "tiny.toml", "-j", 1, *output, folder=tmp_path)
+        assert done.returncode == 2
+        assert "cannot be written: Not a directory; choose another folder" in done.stderr
+        assert "finished blocks" not in done.stderr
+
+
+CALM = """
+def replicate(cell, streams):
+    return [{"estimand": "mu", "estimate": streams.network.normal()}]
+"""
+
+
+def test_check_says_at_once_what_it_does_where_nobody_knows_how_long_it_takes(tmp_path):
+    (tmp_path / "own.py").write_text(CALM)
+    (tmp_path / "own.toml").write_text(BROKEN_STUDY.replace("broken", "own"))
+    done = p0sim("check", "own.toml", "-j", 1, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    first, *each = done.stderr.splitlines()
+    assert first == "trying replicate 0 of 2 cells"
+    assert [line.split(":")[0] for line in each] == ["1 of 2", "2 of 2"]
+    assert all(line.endswith("MiB of memory") for line in each)

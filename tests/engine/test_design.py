@@ -71,7 +71,7 @@ def test_formula_may_speak_of_another_formula_and_of_constants():
 
 @pytest.mark.parametrize(
     "levels",
-    [[0.1, 0.2, 0.3], [0.1, 0.2, 0.1 + 0.2], ["0.1", "2*0.1", "3*0.1"], [0.1, 0.2, 0.1 * 3, 0.3]],
+    [[0.1, 0.2, 0.3], [0.1, 0.2, 0.1 + 0.2], ["0.1", "2*0.1", "3*0.1"], [0.1, 0.2, "3*0.1", 0.3]],
 )
 def test_written_or_computed_levels_are_one_cell_each(levels):
     plain = cells_of(changed(factors={"n": [100], "L": [0.1, 0.2, 0.3]}))
@@ -80,8 +80,8 @@ def test_written_or_computed_levels_are_one_cell_each(levels):
     assert [cell.factors["L"] for cell in cells] == [0.1, 0.2, 0.3]
 
 
-def test_repeated_level_keeps_the_first_way_it_was_written():
-    cells = cells_of(changed(factors={"n": [100], "L": ["4/2", 2, 2.0]}))
+def test_rules_that_meet_in_a_cell_keep_the_first_way_it_was_written():
+    cells = cells_of(changed(factors={"n": [100], "L": ["4/2", 2]}))
     assert [cell.rules["L"] for cell in cells] == ["4/2"]
 
 
@@ -186,6 +186,15 @@ def test_no_factors_is_one_cell():
             "[[factors.exclude]] n = 300, q = 2 matches no cell",
         ),
         ({"factors__exclude": [{"n": 100}, {"n": 200}]}, "[[factors.exclude]] leaves no cell"),
+        ({"factors__n": [20, 30, 20]}, "[factors] n must not repeat a level; got 20 twice"),
+        ({"factors__L": [0.1 * 3, 0.3]}, "[factors] L must not repeat a level; got 0.3000000"),
+        ({"factors__L": [1, 1.0]}, "[factors] L must not repeat a level; got 1 twice"),
+        ({"factors__L": [2, "2"]}, "[factors] L must not repeat a level; got 2 twice"),
+        ({"factors__L": ["n/2", "n / 2"]}, "[factors] L must not repeat a level; got 'n/2' twice"),
+        (
+            {"factors__text": {"design": ["ring", "star", "ring"]}},
+            "[factors.text] design must not repeat a level; got 'ring' twice",
+        ),
     ],
 )
 def test_mistake_is_one_line_naming_key_place_and_rule(changes, message):

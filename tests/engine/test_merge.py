@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import math
 import os
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -228,6 +229,19 @@ def test_another_study_is_refused_and_nothing_written(tmp_path, shards, record, 
     with pytest.raises(StudyMismatchError, match=f"{other} holds another study than .*: {message}"):
         merge_stores(target, sources)
     assert files(tmp_path) == before
+
+
+def test_two_quite_different_studies_are_told_apart_in_a_short_line(tmp_path, shards):
+    terms = [f"alpha[{k}]" for k in range(1, 40)]
+    model = {f"key{k}": "other" for k in range(20)}
+    strange = {**RECORD.identity, "estimands": {"contrasts": terms}, "model": model}
+    other = part(tmp_path / "other", 1, 2, record=replace(RECORD, seed=8, identity=strange))
+    with pytest.raises(StudyMismatchError) as caught:
+        merge_stores(tmp_path / "all", [*shards, other])
+    told = str(caught.value).replace(str(tmp_path), "")
+    assert ": seed is 8 there and 7 here; " in told
+    assert re.search(r"; and \d+ more differences$", told)
+    assert len(told) < 300
 
 
 def test_source_that_is_no_study_is_refused_and_nothing_written(tmp_path, shards):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import warnings
+from contextlib import contextmanager
 
 import pandas as pd
 import pytest
 
+from p0sim.engine import pools
 from p0sim.engine.options import RunOptions
 from p0sim.engine.pools import FEWEST_SPREAD, open_pool, spread
 from p0sim.errors import InvalidStudyError
@@ -70,3 +72,17 @@ def test_little_work_and_one_job_stay_in_this_process(n_calls, n_jobs):
     with pytest.warns(UserWarning):
         done = spread(process_and_double, range(n_calls), n_jobs=n_jobs)
     assert {process for process, _ in done} == {os.getpid()}
+
+
+def test_a_scheduler_that_does_not_answer_leaves_no_folder(tmp_path, monkeypatch):
+    """Nothing half-written: workers are there before the folder is."""
+
+    @contextmanager
+    def refused(address):
+        raise InvalidStudyError(f"scheduler {address} does not answer: refused")
+        yield
+
+    monkeypatch.setattr(pools, "_connected", refused)
+    with pytest.raises(InvalidStudyError, match="does not answer"):
+        run(tmp_path / "new", FakeExperiment(), scheduler="tcp://127.0.0.1:9")
+    assert not (tmp_path / "new").exists()

@@ -226,10 +226,19 @@ def test_read_only_directory_is_one_line_of_advice(tmp_path, monkeypatch):
     with pytest.raises(P0SimError) as caught:
         fill(tmp_path / "new")
     assert str(caught.value) == (
-        f"{tmp_path / 'new'} cannot be written: Read-only file system; finished blocks are kept: "
+        f"{tmp_path / 'new'} cannot be written: Read-only file system; "
         "make it writable and run the same command again"
     )
     assert isinstance(caught.value, OSError)
+
+
+def test_a_folder_that_can_never_be_is_not_to_be_made_writable(tmp_path):
+    (tmp_path / "results").write_text("mine")
+    with pytest.raises(P0SimError) as caught:
+        fill(tmp_path / "results" / "new")
+    assert str(caught.value) == (
+        f"{tmp_path / 'results' / 'new'} cannot be written: Not a directory; choose another folder"
+    )
 
 
 @pytest.mark.parametrize(

@@ -245,6 +245,22 @@ def test_a_changed_parameter_file_is_another_study(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ("p1,0.5,0.1\np1,0,-0.2\np1,-0.5,0\n", "nodes must be different; got 'p1' twice"),
+        ("a,0.5,0.1\nb,0,-0.2\n,-0.5,0\n", "nodes must not be empty text"),
+        ("a,0.5,0.1\nb,0,-0.2\nc,-0.5,0.3\n", "the last beta must be 0; got 0.3"),
+    ],
+)
+def test_a_parameter_file_that_breaks_a_rule_is_refused(tmp_path, rows, words):
+    (tmp_path / "t.csv").write_text(f"node,alpha,beta\n{rows}")
+    sections = {"factors": ("epsilon",), "model": {"theta": "parameters:t.csv", "q": 2}}
+    with pytest.raises(InvalidStudyError) as caught:
+        experiment(folder=tmp_path, **sections)
+    assert f"[model] theta = 'parameters:t.csv': {words}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("change", "words"),
     [
         ({"methods": {}}, "at least one method"),
@@ -259,11 +275,20 @@ def test_a_changed_parameter_file_is_another_study(tmp_path):
         ({"factors": ("n", "q", "epsilon")}, "must have L"),
         ({"factors": ("n", "q", "L")}, "must have epsilon"),
         ({"factors": (*FACTORS, "m")}, "unknown key 'm'"),
+        (
+            {"model": {"theta": "dataset:fraternity"}},
+            "[factors] must leave out n, q, L: [model] theta = 'dataset:fraternity' fixes "
+            "n = 58, q = 5 and all parameters",
+        ),
+        (
+            {"estimands": {"contrasts": ["alpah[*]"]}},
+            "alone; got 'alpah[*]', did you mean 'alpha[*]'?",
+        ),
     ],
 )
 def test_a_section_that_breaks_a_rule_is_refused_in_one_line(change, words):
     with pytest.raises(InvalidStudyError) as caught:
-        experiment(**change)
+        experiment(**change).require(cell())
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
 

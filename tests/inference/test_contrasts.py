@@ -124,6 +124,35 @@ def test_what_is_no_contrast_is_refused(nonsense):
     refusal(lambda: fitted().contrast(nonsense), "contrast", repr(nonsense)[1:-1])
 
 
+@pytest.mark.parametrize(
+    ("text", "got"),
+    [
+        ("alpah[1]", "alpah"),
+        ("alpah[1]-alpha[2]", "alpah"),
+        ("alpha[1]-alpah[2]", "alpah"),
+        ("alpha[1]-2*alpah[2]-alpha[3]", "alpah"),
+        ("Alpha[1]+beta[2]", "Alpha"),
+    ],
+)
+def test_a_misspelt_parameter_is_named_with_what_was_meant(text, got):
+    refusal(
+        lambda: fitted().contrast(text),
+        f"contrast must name parameters alpha or beta; got {got!r} in {text!r}",
+        "did you mean 'alpha'?",
+    )
+
+
+@pytest.mark.parametrize("text", ["alpha[1]*alpha[2]", "alpha[1]/beta[2]", "alpha[1]beta[2]"])
+def test_what_is_no_sum_is_not_taken_for_a_node(text):
+    refusal(lambda: fitted().contrast(text), "contrast must be a sum such as", repr(text))
+
+
+def test_a_node_with_brackets_is_still_a_node():
+    fit = fitted(ODD_LABELS)
+    assert fit.contrast("alpha[g[1]]")["term"].tolist() == ["alpha[g[1]]"]
+    refusal(lambda: fit.contrast("alpha[g[2]]"), "must name known nodes; got 'g[2]'")
+
+
 @pytest.mark.parametrize("empty", ["beta[6]", "alpha[1]-alpha[1]"])
 def test_contrasts_without_a_free_parameter_are_refused(empty):
     """beta of the last node is 0 by the model: there is nothing to estimate."""

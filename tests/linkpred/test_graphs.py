@@ -149,7 +149,9 @@ def test_other_input_is_refused():
     refusal(lambda: as_graph(DENSE, ["a", "b"]), "nodes")
     refusal(lambda: as_graph(nx.MultiGraph(ROWS)), "MultiGraph")
     refusal(lambda: as_graph(nx.Graph(ROWS), ["a", "b"]), "node list")
-    refusal(lambda: as_graph(DENSE).position("9"), "did you mean")
+    assert "mean" not in refusal(lambda: as_graph(DENSE).position("9"), "got '9'")
+    named = as_graph(DENSE, ["ann", "bob", "cleo", "dan"])
+    refusal(lambda: named.position("cloe"), "did you mean 'cleo'")
     with pytest.raises(TypeError, match="read_graph"):
         as_graph("graph.csv")
 

@@ -116,6 +116,8 @@ def test_the_record_says_what_was_done():
     assert y.mechanism == "edge_flip"
     assert y.is_release is False
     assert "simulation, not a private release" in repr(y)
+    typed = FlippedBiDegree(y.out_degree, y.in_degree, y.q, y.epsilon)
+    assert repr(typed) == f"FlippedBiDegree(n={y.n}, q={y.q}, epsilon=2; no record of a release)"
     assert y.keep_probability == pytest.approx(oracle.keep(2.0, 3), rel=1e-12)
 
 

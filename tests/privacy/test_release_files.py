@@ -192,6 +192,12 @@ def test_a_degree_file_with_epsilon_has_noise(save, epsilon):
     assert z.in_degree.tolist() == [-1, 2, 4]
 
 
+def test_a_degree_file_says_no_more_than_is_known(save):
+    """Nobody knows how its noise was drawn: it is neither a release nor a simulation."""
+    noisy = p0.read_degrees(save(ROWS), 3, "2")
+    assert repr(noisy) == f"NoisyBiDegree(n={noisy.n}, q=3, epsilon=2; no record of a release)"
+
+
 def test_a_degree_file_without_epsilon_has_none(save):
     d = p0.read_degrees(save(ROWS.replace("5,-1", "3,1")), q=3)
     assert isinstance(d, p0.BiDegree)

@@ -220,13 +220,14 @@ def test_the_same_table_is_written_as_the_same_bytes(measured, tmp_path):
     ("arguments", "words"),
     [
         ({"rows": ["contrast"]}, r"a factor must be one of .*; got 'contrast'"),
-        ({"rows": ["estimnad"]}, r"did you mean estimand\?"),
-        ({"cell": "{covrage}"}, r"cell must name measures .*; got 'covrage'"),
+        ({"rows": ["estimnad"]}, r"did you mean 'estimand'\?"),
+        ({"cell": "{covrage}"}, r"cell must be one of \d+ names; got 'covrage', .* 'coverage'\?"),
+        ({"cell": "{zz}"}, r"cell must be one of .*coverage, .*; got 'zz'$"),
         ({"cell": "{coverage"}, r"cell must be a template"),
         ({"cell": "{coverage:.1f}"}, r"without a format, as decimals .*; got '{coverage:.1f}'"),
         ({"cell": "{coverage!r}"}, r"without a format, as decimals .*; got '{coverage!r}'"),
         ({"cell": "x"}, r"cell must name a measure"),
-        ({"where": {"n": 300}}, r"n must be one of 100, 200; got 300"),
+        ({"where": {"n": 300}}, r"n must be one of 100, 200; got '300'"),
         ({"rows": ["n"], "cols": ["n"]}, r"must differ; got .*n, n"),
         ({"group_rows": []}, r"tell all cells apart; got several levels of method"),
     ],
@@ -234,6 +235,24 @@ def test_the_same_table_is_written_as_the_same_bytes(measured, tmp_path):
 def test_a_table_that_cannot_be_laid_out_is_refused(measured, arguments, words):
     with pytest.raises(InvalidStudyError, match=words):
         paper_table(measured, **arguments)
+
+
+def test_a_table_without_rows_and_columns_is_one_cell_where_one_is_all_there_is(measured):
+    one = measured[
+        (measured["cell"] == "c000")
+        & (measured["method"] == "paper")
+        & measured["estimand"].isin(["alpha[1]-alpha[2]", "theta"])
+    ]
+    table, usual = paper_table(one, rows=[]), paper_table(one)
+    assert [line.cells for line in table.grid.lines] == [line.cells for line in usual.grid.lines]
+    for form in (table.to_text, table.to_latex, table.to_markdown, table.to_html, table.to_csv):
+        assert "coverage" in form()
+
+
+def test_a_table_without_rows_and_columns_is_refused_where_there_is_more(measured):
+    two = measured[(measured["cell"] == "c000") & (measured["method"] == "paper")]
+    with pytest.raises(InvalidStudyError, match="got several levels of estimand"):
+        paper_table(two, rows=[], cols=[], group_rows=[])
 
 
 def test_a_study_without_any_fit_has_a_table(measured):

@@ -8,7 +8,7 @@ import pytest
 
 import p0sim as p0
 from p0sim.columns import column_names, performance_columns
-from p0sim.studies.reporting import make_report, material_of
+from p0sim.studies.reporting import make_report, material_of, table_of
 
 TEXT = """
 [study]
@@ -152,14 +152,21 @@ def test_the_report_is_the_same_bytes_when_rebuilt(results, tmp_path):
     ("old", "new", "words"),
     [
         ("reps = 12", "rep = 12", "did you mean 'reps'"),
-        ("n = [12, 16]", "n = [2]", "n must be at least 3; got 2"),
-        ("q = [2]", "q = [1]", "q must be at least 2; got 1"),
-        ('"2", ', "-1, ", "epsilon must be positive and finite; got -1"),
+        ("n = [12, 16]", "n = [2]", "[factors] n must be at least 3; got 2"),
+        ("q = [2]", "q = [1]", "[factors] q must be at least 2; got 1"),
+        ('"2", ', "-1, ", "[factors] epsilon must be positive and finite; got -1"),
         ('"2", ', "nan, ", "epsilon must hold finite numbers"),
         ('"2", ', "inf, ", "epsilon must hold finite numbers"),
         ('"log(log(n))"', "\"__import__('os')\"", "is not a formula"),
         ('"log(log(n))"', '"log(m)"', "'m' at position 5 is not known"),
         ('margins = "drop_last"', 'margins = "none"', "'balanced' or 'drop_last'"),
+        (
+            '"alpha[1]"]',
+            '"alpha[1]-alpah[2]"]',
+            "[estimands] contrast must name parameters alpha or beta; got 'alpah' in "
+            "'alpha[1]-alpah[2]', did you mean 'alpha'?",
+        ),
+        ("n = [12, 16]", "n = [12, 12]", "[factors] n must not repeat a level; got 12 twice"),
         ("[methods.balanced]", "[method.balanced]", "did you mean 'methods'"),
         ('aims = "A study of seconds"', 'experiment = "private"', "'private_p0'"),
     ],
@@ -222,6 +229,29 @@ def test_an_unfinished_study_says_so_on_its_page(tmp_path):
     sorted((results.directory / "replicates").glob("*.parquet"))[0].unlink()
     page = p0.open_study(results.directory).write_report(tmp_path / "report").read_text()
     assert "Unfinished: 6 of 10 replicates" in page
+
+
+def test_the_table_of_an_unfinished_study_says_so_in_every_form(tmp_path):
+    """Papers take the table, not the page: what is not there yet must stand in its note."""
+    text = ALL_FIT.replace("n = [30]", "n = [30, 40]")
+    study = run_text(text, tmp_path)
+    large = study.cells["cell"].iloc[1]
+    for path in study.directory.glob(f"*/{large}*"):
+        path.unlink()
+    cut = p0.open_study(study.directory)
+    said = "Unfinished: 10 of 20 replicates are there; 1 cell has none and is not shown."
+    table = cut.paper_table()
+    forms = (table.to_text(10_000), table.to_latex(), table.to_markdown(), table.to_html())
+    assert all(said in form for form in forms)
+    report = cut.write_report(tmp_path / "report").parent
+    for name in ("table.tex", "table.md", "README.md", "index.html"):
+        assert said in (report / name).read_text("utf-8")
+    assert said in table_of(report).grid.note
+    assert said in table_of(study.directory).grid.note
+    assert "Unfinished" not in study.paper_table(note="Mine.").grid.note
+    (tmp_path / "report").rename(tmp_path / "kept")
+    whole = run_text(text, tmp_path)
+    assert "Unfinished" not in whole.paper_table().grid.note
 
 
 def test_copies_across_shared_factors_count_once(results):
