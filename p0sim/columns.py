@@ -131,6 +131,7 @@ PROGRESS: tuple[Column, ...] = (
 PERFORMANCE: tuple[Column, ...] = (
     METHOD,
     Column("estimand", "what is estimated, the name of a pool, or theta: a whole fit", "", "text"),
+    Column("estimand_rule", "the estimand as written in the study file", "", "text"),
     Column("measure", "name of the performance measure", "", "text"),
     Column("value", "the measure, estimated from the replicates", "that of the measure", "number"),
     Column("mcse", "Monte Carlo standard error of value", "as value", "number"),

@@ -13,7 +13,8 @@ from p0sim.performance.comparisons import PAIRED_MEASURES, Mask
 from p0sim.performance.measures import Measure
 from p0sim.performance.samples import Replicates, factorize
 
-RESULT_COLUMNS = tuple(column.name for column in PERFORMANCE[2:])
+KEYS = ("method", "estimand", "estimand_rule")
+RESULT_COLUMNS = tuple(column.name for column in PERFORMANCE if column.name not in KEYS)
 
 
 def measured(

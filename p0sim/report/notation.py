@@ -9,8 +9,10 @@ import unicodedata
 import warnings
 
 # Labels with other characters stay plain text: they are not safe inside mathematics.
-TERM = r"(?:\d+(?:\.\d+)?\*)?(?:alpha|beta)\[[A-Za-z0-9]+\]"
+TERM = r"(?:\d+(?:\.\d+)?\*)?(?:alpha|beta)\[[^\[\]]+\]"
 CONTRAST = re.compile(rf"-?{TERM}(?:[+-]{TERM})*")
+PARAMETER = re.compile(r"([^a-z]*)(alpha|beta)\[([^\[\]]+)\]")
+PLAIN_POSITION = re.compile(r"[A-Za-z0-9]+")
 SYMBOLS = {
     "alpha": r"\alpha",
     "beta": r"\beta",
@@ -120,9 +122,24 @@ def mathematics(text: str) -> str | None:
     """The LaTeX mathematics that a name or level stands for, or None for plain text."""
     if text in SYMBOLS:
         return SYMBOLS[text]
-    if CONTRAST.fullmatch(text):
-        return re.sub(r"(alpha|beta)\[(\w+)\]", r"\\\1_{\2}", text.replace("*", r"\,"))
-    return formula(text)
+    return contrast(text) if CONTRAST.fullmatch(text) else formula(text)
+
+
+def contrast(text: str) -> str | None:
+    r"""A contrast of parameters as LaTeX, or None where a position is neither plain nor a formula.
+
+    Examples
+    --------
+    >>> contrast("alpha[1]-2*beta[n/2+1]"), contrast("alpha[a_1]")
+    ('\\alpha_{1}-2\\,\\beta_{n / 2 + 1}', None)
+    """
+    parts = []
+    for sign, name, position in PARAMETER.findall(text):
+        plain = position if PLAIN_POSITION.fullmatch(position) else formula(position)
+        if plain is None:
+            return None
+        parts.append(sign.replace("*", r"\,") + rf"\{name}_{{{plain}}}")
+    return "".join(parts)
 
 
 def formula(text: str) -> str | None:

@@ -21,7 +21,7 @@ from p0sim.performance.summarise import performance
 from p0sim.report.notes import unfinished_sentence
 from p0sim.report.quantities import quantities_of
 from p0sim.studies.predictions import PREDICTION_COLUMNS, read_predictions
-from p0sim.studies.reading import nulls_of, pools_of, reference_of
+from p0sim.studies.reading import nulls_of, pools_of, reference_of, with_rules
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -236,7 +236,8 @@ class StudyResults:
             reference=self.reference,
             pools=pools_of(self.record.study),
         )
-        return with_predictions(measured, self.predictions.dropna())
+        predicted = with_predictions(measured, self.predictions.dropna())
+        return with_rules(predicted, self.record.study, self.cells)
 
     @cached_property
     def reference(self) -> str:

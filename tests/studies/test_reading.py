@@ -31,6 +31,7 @@ variance = "S"
 """
 NULL = TEXT.replace('["alpha[*]"]', '[{contrast = "alpha[*]", null = 0.5}]')
 POOL = TEXT + '\n[measures.pool]\nsenders = "alpha[*]"\n'
+FORMULA = TEXT.replace('"alpha[*]"', '"alpha[1] - alpha[n/2]", "beta[2]"')
 REFERENCE = TEXT + "reference = true\n"
 
 
@@ -81,3 +82,32 @@ def test_predictions_of_older_versions_have_nulls_of_0(tmp_path):
             "null_value": 0.0,
         }
     ]
+
+
+def test_a_formula_follows_an_estimand_whose_name_changes_with_n(tmp_path):
+    results = run(FORMULA, tmp_path)
+    found = results.performance()
+    rules = found[["n", "estimand", "estimand_rule"]].drop_duplicates()
+    assert set(rules.itertuples(index=False, name=None)) == {
+        (30, "alpha[1]-alpha[15]", "alpha[1]-alpha[n/2]"),
+        (40, "alpha[1]-alpha[20]", "alpha[1]-alpha[n/2]"),
+        (30, "beta[2]", "beta[2]"),
+        (40, "beta[2]", "beta[2]"),
+        (30, "theta", "theta"),
+        (40, "theta", "theta"),
+    }
+    table = results.paper_table(["estimand"], ["n"], where={"method": "first"}).to_text()
+    assert "alpha[1]-alpha[n/2]" in table and " –  " not in table.split("Cells:")[0]
+
+
+def test_an_estimand_is_asked_for_by_name_or_by_formula(tmp_path):
+    results = run(FORMULA, tmp_path)
+    by_rule = results.paper_table(["n"], ["method"], where={"estimand": "alpha[1]-alpha[n/2]"})
+    by_name = results.paper_table(["n"], ["method"], where={"estimand": "alpha[1]-alpha[15]"})
+    assert by_rule.frame["n"].astype(str).unique().tolist() == ["30", "40"]
+    assert by_name.frame["n"].astype(str).unique().tolist() == ["30"]
+
+
+def test_names_that_stand_for_every_node_have_no_formula(tmp_path):
+    found = run(TEXT, tmp_path).performance()
+    assert (found["estimand_rule"] == found["estimand"]).all()
