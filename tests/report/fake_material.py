@@ -11,6 +11,7 @@ from p0sim.performance.failures import group_failures, group_problems
 from p0sim.performance.quantiles import points_summary, qq_summary, zipper_summary
 from p0sim.performance.summarise import performance
 from p0sim.report.material import Material
+from p0sim.studies.reading import with_rules
 from tests.report.fake_study import METHODS, contrasts, fake_study
 
 HOSTILE = r"<b>5%</b>_&{x}#1$y$|\`c`*d*"
@@ -29,6 +30,11 @@ IDENTITY = {
 }
 
 
+def measured_of(cells, *frames, **given) -> pd.DataFrame:
+    """Measures as a study has them, its estimands without formulas."""
+    return with_rules(performance(cells, *frames, **given), {}, cells)
+
+
 def material_of(cells, replicates, estimates, estimands=None, problems=None, **changes) -> Material:
     """Material of any frames, with the words of the fake study unless others are given."""
     if "reason" not in replicates:
@@ -38,7 +44,7 @@ def material_of(cells, replicates, estimates, estimands=None, problems=None, **c
     given = {"estimands": estimands}
     material = Material(
         cells=cells,
-        performance=performance(cells, replicates, estimates, **given),
+        performance=measured_of(cells, replicates, estimates, **given),
         qq=qq_summary(estimates, cells, replicates, **given),
         zipper=zipper_summary(estimates, cells, replicates, **given),
         points=points_summary(estimates, cells, replicates, **given),

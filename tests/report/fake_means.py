@@ -8,9 +8,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from p0sim.performance.summarise import performance
 from p0sim.report.quantities import quantities_of
-from tests.report.fake_material import material_of
+from tests.report.fake_material import material_of, measured_of
 
 METHODS = {"sharp": 0.02, "published": 0.3, "uniform": 0.0, "nonprivate": 0.4}
 SPEC = {"mechanism": "dplp", "calibration": None, "sensitivity": None}
@@ -73,7 +72,7 @@ def means_material(**changes):
     """What a report of it is drawn from, compared with the uniform draw."""
     study = means_study()
     material = material_of(*study, identity=IDENTITY, labels=LABELS, copies={})
-    measured = performance(*study, reference="uniform")
+    measured = measured_of(*study, reference="uniform")
     return replace(material, **{"performance": measured, "reference": "uniform", **changes})
 
 
@@ -103,4 +102,4 @@ def growing_material(sizes=(100, 200, 400), epsilons=(1.0, 10.0), reps=8, seed=2
     identity = {**IDENTITY, "experiment": "latent_space", "methods": methods}
     study = (cells, replicates, estimates)
     material = material_of(*study, identity=identity, labels={}, copies={})
-    return replace(material, performance=performance(*study), reference="uniform")
+    return replace(material, performance=measured_of(*study), reference="uniform")
