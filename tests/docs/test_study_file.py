@@ -198,7 +198,7 @@ def test_the_factors_of_each_experiment_are_those_it_takes():
         assert takes == ["link_prediction" in wanted, "latent_space" in wanted], name
     known = _complaint(LinkPrediction, "no_such_factor") + _complaint(LatentSpace, "no_such_factor")
     offered = {
-        name for part in re.findall(r"Known here: ([\w, ]+)", known) for name in part.split(", ")
+        name for part in re.findall(r"known here: ([\w, ]+)", known) for name in part.split(", ")
     }
     assert set(lists) == offered
 
