@@ -96,19 +96,19 @@ def with_rules(
     pairs = zip(measured["cell"].astype(str), measured["estimand"].astype(str), strict=True)
     written = [rules.get(pair, pair[1]) for pair in pairs]
     with_them = measured.copy()
-    with_them.insert(measured.columns.get_loc("estimand") + 1, "estimand" + RULE_SUFFIX, written)
+    after = list(measured.columns).index("estimand") + 1
+    with_them.insert(after, "estimand" + RULE_SUFFIX, written)
     return with_them
 
 
-def _rules(
-    study: Mapping[str, Any], cells: pd.DataFrame
-) -> Iterator[tuple[tuple[str, str], str]]:
+def _rules(study: Mapping[str, Any], cells: pd.DataFrame) -> Iterator[tuple[tuple[str, str], str]]:
     """Cell, name and formula of each contrast whose positions the factors of its cell decide."""
     contrasts = study.get("estimands", {}).get("contrasts", [])
     texts = [entry if isinstance(entry, str) else entry["contrast"] for entry in contrasts]
     numbers = cells.select_dtypes("number")
-    for cell, factors in zip(cells["cell"], numbers.to_dict("records"), strict=True):
-        for text in texts:
+    for cell, row in zip(cells["cell"], numbers.itertuples(index=False, name=None), strict=True):
+        factors = dict(zip(numbers.columns, row, strict=True))
+        for rule in ("".join(text.split()) for text in texts):
+            # [*] is no formula, and a given network has no factor n
             with suppress(InvalidStudyError, KeyError):
-                rule = "".join(text.split())
                 yield (str(cell), fill_positions(rule, factors)), rule
