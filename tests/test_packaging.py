@@ -90,7 +90,11 @@ def test_the_fraternity_file_is_the_one_its_source_entry_describes():
 @pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
 def test_make_install_ends_with_what_comes_next():
     told = subprocess.run(
-        ["make", "-nB", "install"], cwd=ROOT, check=True, capture_output=True, text=True
+        ["make", "-nB", "--no-print-directory", "install"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     assert "Next: .venv/bin/p0sim --help" in told.stdout.splitlines()[-1]
 

@@ -281,7 +281,7 @@ def without_sup_errors(plot):
         (lambda p: plot_coverage(p, measure="covrage"), r"measure must be one of"),
         (lambda p: plot_coverage(p, x="size"), r"a factor must be one of"),
         (lambda p: plot_consistency(p.drop(columns=["n", "n_rule"])), r"must have the factor n"),
-        (lambda p: plot_coverage(p, where={"n": 5}), r"n must be one of 100, 200; got 5"),
+        (lambda p: plot_coverage(p, where={"n": 5}), r"n must be one of 100, 200; got '5'"),
         (lambda p: plot_consistency(p.assign(n="big")), r"n must be a number above 1 to show"),
         (
             lambda p: plot_consistency(p.assign(value=-1.0)),
