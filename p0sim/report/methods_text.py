@@ -230,6 +230,8 @@ def replicates_sentence(material: Material) -> str:
     asked = material.cells["target_reps"]
     count = f"{asked.min()}" if asked.nunique() == 1 else f"{asked.min()} to {asked.max()}"
     stop = material.study.get("measures", {}).get("stop")
+    if material.done < material.asked:
+        return f"Every cell was to have {count} replicates; {material.done} are there in all."
     if not stop:
         return f"Every cell had {count} replicates."
     return (

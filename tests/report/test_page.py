@@ -227,7 +227,9 @@ def test_an_unfinished_study_says_so(tmp_path, undrawn):
     done = written(material, tmp_path / "done")
     cut = written(replace(material, done=3), tmp_path / "cut")
     assert "Unfinished: 3 of 5 replicates are there." in cut.text
-    assert "Unfinished" not in done.text
+    assert "Every cell was to have 5 replicates; 3 are there in all." in cut.text
+    assert "5 replicates each asked for" in cut.text
+    assert "Unfinished" not in done.text and "asked for" not in done.text
     assert "Unfinished: 3 of 5" in (tmp_path / "cut/README.md").read_text("utf-8")
 
 
