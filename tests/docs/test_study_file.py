@@ -112,7 +112,7 @@ def default_shown(name: str, field: FieldInfo) -> object:
     """What the page should say: a value as TOML has it, or a word where there is none."""
     if field.is_required():
         return "none" if name in NEEDED_BESIDE_OTHERS else "needed"
-    value: object = field.get_default(call_default_factory=True)
+    value: object = field.get_default(call_default_factory=True, validated_data={})
     return "none" if value is None or value == {} else value
 
 
