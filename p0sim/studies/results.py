@@ -163,7 +163,8 @@ class StudyResults:
     @property
     def unfinished(self) -> str:
         """A sentence on how far the study is; empty where it is finished."""
-        done, asked = (self.progress()[name] for name in ("n_done", "target_reps"))
+        cells = self.progress()
+        done, asked = cells["n_done"], cells["target_reps"]
         return unfinished_sentence(int(done.sum()), int(asked.sum()), int((done == 0).sum()))
 
     def cells_without_estimates(self) -> list[str]:
@@ -284,10 +285,7 @@ class StudyResults:
         return plot_zipper(self.zipper(), self.cells, **self._labelled(options))
 
     def plot_est_se(self, **options: Any) -> Figure:
-        """Error against standard error.
-
-        Options are those of :func:`~p0sim.report.est_se_figure.plot_est_se`.
-        """
+        """Error against standard error; see :func:`~p0sim.report.est_se_figure.plot_est_se`."""
         from p0sim.report.figures import plot_est_se
 
         return plot_est_se(self.points(), self.cells, **self._labelled(options))
@@ -312,19 +310,13 @@ class StudyResults:
         return plot_nested(self.performance(), **self._labelled(options))
 
     def plot_consistency(self, **options: Any) -> Figure:
-        """Largest error against n.
-
-        Options are those of :func:`~p0sim.report.consistency_figure.plot_consistency`.
-        """
+        """Largest error by n; see :func:`~p0sim.report.consistency_figure.plot_consistency`."""
         from p0sim.report.figures import plot_consistency
 
         return plot_consistency(self.performance(), **self._labelled(options))
 
     def plot_privacy_utility(self, **options: Any) -> Figure:
-        """A measure by epsilon.
-
-        Options are those of :func:`~p0sim.report.utility_figure.plot_privacy_utility`.
-        """
+        """A measure by epsilon; see :func:`~p0sim.report.utility_figure.plot_privacy_utility`."""
         from p0sim.report.figures import plot_privacy_utility
 
         return plot_privacy_utility(self.performance(), **self._labelled(options))
